@@ -1,0 +1,462 @@
+/*
+ * bulkhash: hash tables for arrays.
+ *
+ * One call inserts, finds, updates, reduces or erases a whole array of keys.
+ * A program makes a context (where the work is done: the cores of this machine
+ * now, a GPU later), makes tables in it, and hands arrays to them:
+ *
+ *     bh_context *context;
+ *     bh_table_options options;
+ *     bh_table *table;
+ *
+ *     bh_context_create("cpu", NULL, &context);
+ *     bh_table_options_init(&options, 4, 4, 1000000);     // 4-byte keys, 4-byte values
+ *     bh_table_create(context, &options, &table);
+ *     bh_insert(table, keys, values, n, NULL);
+ *     bh_find(table, keys, n, found_values, outcomes);
+ *     bh_table_destroy(table);
+ *     bh_context_destroy(context);
+ *
+ * Chapters: 1 results, 2 system functions and executors, 3 contexts, 4 tables,
+ * 5 batches, 6 the whole table, 7 errors and version.
+ *
+ * What holds for every function:
+ *   - Counts and sizes are 64-bit. Every bit pattern is a legal key and a legal value.
+ *   - The library never prints, exits or aborts. A function that can fail answers a
+ *     bh_status, and bh_error_detail() holds a sentence about the failure.
+ *   - An answer of BH_ERR_ARGUMENT or BH_ERR_UNSUPPORTED means that nothing was changed.
+ *   - Options and statistics structs begin with struct_size. bh_..._options_init() sets it in
+ *     options, the caller sets it in a statistics or info struct; a size this library does not
+ *     know is BH_ERR_ARGUMENT. So a newer library never overruns an older caller's struct.
+ */
+#ifndef BULKHASH_BULKHASH_H
+#define BULKHASH_BULKHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BH_VERSION_MAJOR 0
+#define BH_VERSION_MINOR 1
+#define BH_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define BH_API __attribute__((visibility("default")))
+#else
+#define BH_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------
+ * 1. Results
+ * ------------------------------------------------------------------------------------------ */
+
+/* What a call answers. The values are fixed for ever. */
+typedef enum bh_status {
+    BH_OK = 0,
+    BH_ERR_ARGUMENT = 1,    /* the call is wrong; nothing was changed */
+    BH_ERR_MEMORY = 2,      /* the system gave no memory; what was not done is marked BH_NOT_DONE */
+    BH_ERR_FULL = 3,        /* a budget or the table's limit is reached; the rest is BH_NOT_DONE */
+    BH_ERR_UNSUPPORTED = 4, /* this build or this design cannot do it; nothing was changed */
+    BH_ERR_DEVICE = 5,      /* the device failed */
+    BH_ERR_IO = 6,          /* a file could not be read or written */
+    BH_ERR_CORRUPT = 7,     /* a file is not what it says */
+    BH_ERR_VERSION = 8      /* a file is of a version that this library does not read */
+} bh_status;
+
+/* What became of one element of a batch; one byte each in an outcomes array. */
+typedef enum bh_outcome {
+    BH_MISSING = 0,   /* find, update, erase: the key was not there */
+    BH_FOUND = 1,     /* find, insert_new: the key was there */
+    BH_INSERTED = 2,  /* insert, insert_new, reduce: the key is new */
+    BH_ASSIGNED = 3,  /* insert, update, reduce: the key was there, its value was written */
+    BH_ERASED = 4,    /* erase: the key was there and is gone */
+    BH_NOT_DONE = 255 /* the call stopped short of this element: it had no effect */
+} bh_outcome;
+
+/* What to do with one element; one byte each in bh_apply's ops array. */
+typedef enum bh_op {
+    BH_FIND = 0,
+    BH_INSERT = 1,
+    BH_INSERT_NEW = 2,
+    BH_UPDATE = 3,
+    BH_ERASE = 4,
+    BH_ADD = 5, /* add to the value there, wrapping; a new key starts with the value given */
+    BH_MIN = 6, /* keep the smaller, as unsigned numbers */
+    BH_MAX = 7  /* keep the larger, as unsigned numbers */
+} bh_op;
+
+/* The designs. BH_AUTO takes the best one for the options given. */
+typedef enum bh_design {
+    BH_AUTO = 0,
+    BH_STADIUM = 1,   /* BH_ERR_UNSUPPORTED in this version */
+    BH_DACHASH = 2,   /* BH_ERR_UNSUPPORTED in this version */
+    BH_DYCUCKOO = 3,  /* subtables of one-line buckets, two choices, grows a subtable at a time */
+    BH_HASHFIGHT = 4, /* BH_ERR_UNSUPPORTED in this version */
+    BH_WORKINGSET = 5 /* BH_ERR_UNSUPPORTED in this version */
+} bh_design;
+
+/* What the elements of one call may say about the same key. */
+typedef enum bh_duplicates {
+    BH_DUPLICATES_ANY = 0,     /* equal keys take effect in some order, as if concurrent */
+    BH_DUPLICATES_ORDERED = 1, /* as if the elements ran one by one from index 0 to n-1 */
+    BH_DUPLICATES_NONE = 2     /* the caller promises that no call holds a key twice */
+} bh_duplicates;
+
+/* How lanes are run. BH_SCHEDULE_AUTO is the only one in this version. */
+typedef enum bh_schedule { BH_SCHEDULE_AUTO = 0 } bh_schedule;
+
+/* How memory of tables is mapped. */
+typedef enum bh_pages {
+    BH_PAGES_AUTO = 0,  /* huge pages where the system gives them, touched at create and reserve */
+    BH_PAGES_SMALL = 1, /* pages of the base size, touched at create and reserve */
+    BH_PAGES_LAZY = 2   /* pages of the base size, each touched when it is first used */
+} bh_pages;
+
+typedef struct bh_context bh_context;
+typedef struct bh_table bh_table;
+
+/* ------------------------------------------------------------------------------------------
+ * 2. System functions and executors: what a program may replace
+ * ------------------------------------------------------------------------------------------ */
+
+/*
+ * Everything the library asks of the system: memory, threads, clock, random numbers. Fill one
+ * with bh_system_default(), replace what you like, and give it to bh_context_create(), which
+ * copies it. `state` is handed to every function. All functions may be called by several threads
+ * at once. Where a function returns int, 0 means success and anything else failure.
+ */
+typedef struct bh_system {
+    uint64_t struct_size;
+    void *state;
+    /* `bytes` of memory aligned to 64 bytes, content undefined; NULL when there is none. */
+    void *(*allocate)(void *state, uint64_t bytes);
+    void (*release)(void *state, void *memory, uint64_t bytes);
+    /* Address space without memory, aligned to 2 MiB (to a page below that size); or NULL. */
+    void *(*reserve)(void *state, uint64_t bytes);
+    /* Puts zeroed memory under [memory, memory + bytes), a part of a reservation aligned to the
+     * page size; `pages` says how. */
+    int (*commit)(void *state, void *memory, uint64_t bytes, bh_pages pages);
+    void (*unreserve)(void *state, void *memory, uint64_t bytes);
+    /* The page size that really lies under committed and touched memory, in bytes. */
+    uint64_t (*page_bytes)(void *state, const void *memory, uint64_t bytes);
+    int (*thread_start)(void *state, void (*run)(void *argument), void *argument, uint64_t *thread);
+    void (*thread_join)(void *state, uint64_t thread);
+    uint32_t (*processors)(void *state);
+    void (*yield)(void *state);
+    void (*sleep)(void *state, uint64_t nanoseconds);
+    uint64_t (*clock_nanoseconds)(void *state);
+    int (*random)(void *state, void *bytes, uint64_t count);
+    uint64_t (*process_id)(void *state);
+    const char *(*environment)(void *state, const char *name);
+} bh_system;
+
+/* Fills *system with the library's own functions. `system` not NULL. Thread-safe. */
+BH_API void bh_system_default_sized(bh_system *system, uint64_t struct_size);
+#define bh_system_default(system) bh_system_default_sized((system), sizeof *(system))
+
+/*
+ * Runs tasks. A program that has its own pool gives one of these to bh_context_create(), which
+ * copies it. `run` calls task(argument, i) once for every i in [0, count), in any order, on any
+ * threads, the calling one included, and returns when all have returned. No task ever waits for
+ * another, so running them one after the other on one thread is right too. `width` says how many
+ * tasks can run at once, at least 1. Both may be called by several threads at once.
+ */
+typedef struct bh_executor {
+    void *state;
+    uint32_t (*width)(void *state);
+    void (*run)(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                uint64_t count);
+} bh_executor;
+
+/* ------------------------------------------------------------------------------------------
+ * 3. Contexts
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct bh_context_options {
+    uint64_t struct_size;
+    uint32_t threads;            /* threads a large call may use, the caller's included; 0: all */
+    bh_pages pages;              /* how tables' memory is mapped */
+    const bh_executor *executor; /* NULL: the library's own pool of `threads` threads */
+    const bh_system *system;     /* NULL: the library's own system functions */
+    void *cuda_stream;           /* for CUDA contexts; must be NULL in this version */
+} bh_context_options;
+
+/* Sets every option to its default. `options` not NULL. Thread-safe. */
+BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t struct_size);
+#define bh_context_options_init(options) bh_context_options_init_sized((options), sizeof *(options))
+
+/*
+ * Makes a context: the place where tables live and batches run.
+ *
+ * device   "cpu". Not NULL. "cuda" and "cuda:N" are BH_ERR_UNSUPPORTED in this version.
+ * options  NULL for the defaults. The structs it points to are copied.
+ * context  receives the context, NULL on failure. Not NULL. The caller destroys it with
+ *          bh_context_destroy(), after the context's tables.
+ *
+ * The instruction set is the best this machine has; the environment variable BULKHASH_TARGET
+ * (scalar, avx2 or avx512) forces one. No thread is started before the first large batch.
+ * Synchronous. Thread-safe.
+ *
+ * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown device, bad options, unknown BULKHASH_TARGET);
+ * BH_ERR_UNSUPPORTED (no such device in this build, or BULKHASH_TARGET names an instruction set
+ * that this build or machine has not); BH_ERR_MEMORY.
+ */
+BH_API bh_status bh_context_create(const char *device, const bh_context_options *options,
+                                   bh_context **context);
+
+/*
+ * Ends the context's threads and frees it. NULL is allowed. All its tables must have been
+ * destroyed, and no call on it may be running. Not thread-safe on the same context.
+ */
+BH_API void bh_context_destroy(bh_context *context);
+
+typedef struct bh_context_info {
+    uint64_t struct_size;
+    const char *device; /* "cpu"; lives as long as the library */
+    const char *target; /* instruction set that batches run with; lives as long as the library */
+    uint32_t threads;   /* how many tasks the executor runs at once */
+    bh_pages pages;
+} bh_context_info;
+
+/*
+ * Tells what a context is. `info->struct_size` is set by the caller. Neither pointer may be NULL.
+ * Thread-safe. Returns BH_OK or BH_ERR_ARGUMENT.
+ */
+BH_API bh_status bh_context_get_info(const bh_context *context, bh_context_info *info);
+
+/* ------------------------------------------------------------------------------------------
+ * 4. Tables
+ * ------------------------------------------------------------------------------------------ */
+
+/* Zero means "choose well" in every field but struct_size and key_bytes. */
+typedef struct bh_table_options {
+    uint64_t struct_size;
+    bh_design design;
+    uint32_t key_bytes;        /* 4 or 8 */
+    uint32_t value_bytes;      /* 0, 4 or 8; 0: a set */
+    uint64_t capacity;         /* so many keys fit without growth */
+    uint64_t max_device_bytes; /* budgets; 0: no limit */
+    uint64_t max_host_bytes;
+    uint64_t max_file_bytes;
+    double min_fill; /* fraction of slots in use below which the table shrinks; < 0: never.
+                        This version never shrinks; the bound decides how far a table may grow
+                        because of keys that all want the same few slots. Default: 0.5, or as
+                        much as max_fill allows */
+    double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.95;
+                        default 0.85 */
+    uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
+    uint32_t seed_fixed;
+    bh_duplicates duplicates;
+    bh_schedule schedule;
+    struct {
+        uint32_t subtables; /* 2 to 8; default 4. More: finer growth */
+    } dycuckoo;
+} bh_table_options;
+
+/*
+ * Sets every option to its default and the four that every table needs: `key_bytes`,
+ * `value_bytes` and `capacity` (see the struct). `options` not NULL. Thread-safe.
+ */
+BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t struct_size,
+                                        uint32_t key_bytes, uint32_t value_bytes,
+                                        uint64_t capacity);
+#define bh_table_options_init(options, key_bytes, value_bytes, capacity)                           \
+    bh_table_options_init_sized((options), sizeof *(options), (key_bytes), (value_bytes),          \
+                                (capacity))
+
+/*
+ * Makes an empty table.
+ *
+ * context  not NULL; must outlive the table.
+ * options  not NULL; copied.
+ * table    receives the table, NULL on failure. Not NULL. The caller destroys it.
+ *
+ * The memory for `capacity` keys is taken and, unless the page policy is lazy, touched now, in
+ * parallel. Synchronous. Thread-safe.
+ *
+ * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown struct_size or enum, fills outside their range or
+ * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
+ * BH_ERR_UNSUPPORTED (widths or a design this version does not have); BH_ERR_FULL (`capacity`
+ * needs more than max_host_bytes); BH_ERR_MEMORY (the system gave no memory or no random seed).
+ */
+BH_API bh_status bh_table_create(bh_context *context, const bh_table_options *options,
+                                 bh_table **table);
+
+/*
+ * Frees a table. NULL is allowed. No other call on the table may be running: the only function
+ * that must not run beside others on the same table.
+ */
+BH_API void bh_table_destroy(bh_table *table);
+
+/* ------------------------------------------------------------------------------------------
+ * 5. Batches
+ *
+ * What holds for all of them:
+ *
+ * table     not NULL.
+ * keys      n keys of key_bytes each, aligned to key_bytes; NULL only when n is 0.
+ * values    n values of value_bytes each, aligned to value_bytes; may be NULL when value_bytes
+ *           is 0 or n is 0. Inputs may be the same array or overlap each other.
+ * n         any 64-bit number; 0 is BH_OK whatever the arrays are.
+ * outcomes  receives n bytes, a bh_outcome each; may be NULL. An output array must not overlap
+ *           any other array of the call.
+ *
+ * The caller owns all arrays; they must lie in host memory and stay unchanged until the call
+ * returns. Calls are synchronous: results are complete when the call returns. Any number of
+ * threads may call the same table at once. Large calls use the context's executor, small ones
+ * run in the calling thread and wake no other.
+ *
+ * Duplicates: each element takes effect at one instant between call and return, on its own; the
+ * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
+ * BH_DUPLICATES_ORDERED they are as if run one by one in index order (by one thread in this
+ * version).
+ *
+ * Full table: the table grows inside the call. When a budget, the system's memory or the design
+ * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns
+ * BH_ERR_FULL or BH_ERR_MEMORY; the table stays whole and usable, and a call with just the
+ * elements that were not done resumes.
+ *
+ * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
+ * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. Calls that
+ * cannot insert never return the last two.
+ *
+ * Cost: about one cache line of the table per key, two when the key's first bucket is full.
+ * ------------------------------------------------------------------------------------------ */
+
+/* Inserts each key with its value, or assigns the value where the key is there already.
+ * Outcomes: BH_INSERTED, BH_ASSIGNED. */
+BH_API bh_status bh_insert(bh_table *table, const void *keys, const void *values, uint64_t n,
+                           uint8_t *outcomes);
+
+/* Inserts each key that is not there; keeps the value of one that is.
+ * Outcomes: BH_INSERTED, BH_FOUND. */
+BH_API bh_status bh_insert_new(bh_table *table, const void *keys, const void *values, uint64_t n,
+                               uint8_t *outcomes);
+
+/* Assigns the value of each key that is there; inserts nothing.
+ * Outcomes: BH_ASSIGNED, BH_MISSING. */
+BH_API bh_status bh_update(bh_table *table, const void *keys, const void *values, uint64_t n,
+                           uint8_t *outcomes);
+
+/* Combines each value into the key's: BH_ADD (wrapping), BH_MIN or BH_MAX (unsigned). A key that
+ * is not there is inserted with the value. Every element counts exactly once.
+ * Outcomes: BH_INSERTED, BH_ASSIGNED. Another op is BH_ERR_ARGUMENT. */
+BH_API bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const void *values,
+                           uint64_t n, uint8_t *outcomes);
+
+/* Looks each key up and writes its value to values[i]; a missing key leaves values[i] as it was.
+ * `values` NULL: membership only. Outcomes: BH_FOUND, BH_MISSING. */
+BH_API bh_status bh_find(bh_table *table, const void *keys, uint64_t n, void *values,
+                         uint8_t *outcomes);
+
+/* Erases each key that is there. Outcomes: BH_ERASED, BH_MISSING. */
+BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t *outcomes);
+
+/* Mixed operations in one pass: element i does ops[i] (n bytes, a bh_op each, NULL only when n is
+ * 0) with keys[i] and values[i]. `values` is read by the operations that take a value and written
+ * by BH_FIND where the key is found; it may not be NULL unless value_bytes or n is 0, and as an
+ * output array it may not overlap another. Outcomes as of the single calls. A byte that is no
+ * bh_op is BH_ERR_ARGUMENT; BH_ADD, BH_MIN, BH_MAX with value_bytes 0 are BH_ERR_UNSUPPORTED. */
+BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values,
+                          uint64_t n, uint8_t *outcomes);
+
+/* ------------------------------------------------------------------------------------------
+ * 6. The whole table
+ *
+ * These see or change one instant of the table: they wait until the running slices of other
+ * calls (some thousand operations each) have ended, and others wait for them.
+ * ------------------------------------------------------------------------------------------ */
+
+/*
+ * Makes room so that the table holds `keys` keys without growth, in all, those there included.
+ * Never makes it smaller. Returns BH_OK; BH_ERR_ARGUMENT (NULL, or more than can be addressed);
+ * BH_ERR_FULL; BH_ERR_MEMORY (on these two the table is whole and may have grown part of the way).
+ * Cost: one pass over the subtables that grow; for an empty table, taking memory.
+ */
+BH_API bh_status bh_reserve(bh_table *table, uint64_t keys);
+
+/*
+ * Gives up what capacity and bh_reserve() asked for, so that the table may be as small as its
+ * keys allow. This version does not shrink: it answers BH_OK and keeps the memory.
+ * Returns BH_OK or BH_ERR_ARGUMENT (NULL).
+ */
+BH_API bh_status bh_compact(bh_table *table);
+
+/*
+ * Erases all keys and keeps the memory. Returns BH_OK or BH_ERR_ARGUMENT (NULL).
+ * Cost: one pass over the table's memory.
+ */
+BH_API bh_status bh_clear(bh_table *table);
+
+/*
+ * Copies out keys and values, part by part, in no particular order.
+ *
+ * cursor  where to go on; the caller sets it to 0 before the first call and hands back what the
+ *         last call left. Not NULL.
+ * keys    receives up to `room` keys; aligned to key_bytes; NULL only when room is 0.
+ * values  receives their values; aligned to value_bytes; NULL: keys only. No overlap with keys.
+ * room    how many pairs fit.
+ * count   receives how many were written; 0 at the end (or when room is 0). Not NULL.
+ *
+ * Each call sees one instant of the table. A cursor other than 0 is good only for the table as it
+ * was when the cursor was made: if anything changed in between, the answer is BH_ERR_ARGUMENT
+ * (24 bits of a count of changes are kept in the cursor). Thread-safe.
+ * Returns BH_OK or BH_ERR_ARGUMENT. Cost: one pass over the part of the table copied.
+ */
+BH_API bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
+                           uint64_t room, uint64_t *count);
+
+typedef struct bh_table_stats {
+    uint64_t struct_size;
+    uint64_t keys;         /* keys in the table */
+    uint64_t slots;        /* places for keys */
+    uint64_t max_keys;     /* keys that fit before the table grows */
+    uint64_t bytes_total;  /* memory of the table, all kinds */
+    uint64_t bytes_device; /* of it, memory of a GPU */
+    uint64_t bytes_host;
+    uint64_t bytes_file;
+    uint64_t page_bytes; /* page size that lies under the table, as the system says */
+    uint64_t grows;      /* subtables doubled */
+    uint64_t shrinks;
+    uint64_t keys_moved;       /* keys that growth moved to another bucket */
+    uint64_t longest_pause_ns; /* longest time that the table was held alone for a change */
+    const char *target;        /* instruction set that ran the last batch; "" before the first */
+} bh_table_stats;
+
+/*
+ * Tells what a table is like. `stats->struct_size` is set by the caller. Neither pointer may be
+ * NULL. Thread-safe; while batches run, keys counts the slices that have ended.
+ * Returns BH_OK or BH_ERR_ARGUMENT. Cost: a few microseconds (it asks the system for page sizes).
+ */
+BH_API bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats);
+
+/* Writes a snapshot of the table to a file. BH_ERR_UNSUPPORTED in this version. */
+BH_API bh_status bh_save(bh_table *table, const char *path);
+
+/* Makes a table from a snapshot. BH_ERR_UNSUPPORTED in this version; *table becomes NULL. */
+BH_API bh_status bh_load(bh_context *context, const char *path, const bh_table_options *options,
+                         bh_table **table);
+
+/* ------------------------------------------------------------------------------------------
+ * 7. Errors and version
+ * ------------------------------------------------------------------------------------------ */
+
+/* The name of a status, such as "BH_ERR_FULL"; "unknown status" for a number that is none. Lives
+ * as long as the library. Thread-safe. */
+BH_API const char *bh_status_name(bh_status status);
+
+/* A sentence about the last call of this thread that failed; "" if none has. The buffer is this
+ * thread's and is valid until its next bh_ call. Never NULL. */
+BH_API const char *bh_error_detail(void);
+
+/* The version of the library that runs, such as "0.1.0". */
+BH_API const char *bh_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

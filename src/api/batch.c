@@ -1,0 +1,168 @@
+/*
+ * The calls on arrays: their arguments are checked here, all in the same way, and
+ * then the context's backend runs them.
+ */
+#include "base/checked.h"
+#include "base/error.h"
+#include "tables/table.h"
+
+/* One array of a call, for the checks. */
+typedef struct array {
+    const char *name;
+    const void *data;
+    uint64_t bytes; /* of one element; 0: the call has no such array */
+    int may_be_null;
+    int output;
+} array;
+
+#define ARRAYS_MOST 4
+
+static bh_status check_array(const char *call, const array *a, uint64_t n)
+{
+    uint64_t bytes, end;
+
+    if (!a->data)
+        return a->may_be_null ? BH_OK
+                              : bh__fail(BH_ERR_ARGUMENT, "%s: %s is NULL and n is %llu", call,
+                                         a->name, (unsigned long long)n);
+    if ((uintptr_t)a->data % a->bytes)
+        return bh__fail(BH_ERR_ARGUMENT, "%s: %s is not aligned to its %llu-byte elements", call,
+                        a->name, (unsigned long long)a->bytes);
+    if (!bh__mul(n, a->bytes, &bytes) || !bh__add((uint64_t)(uintptr_t)a->data, bytes, &end) ||
+        end > UINTPTR_MAX || bytes > (uint64_t)INT64_MAX)
+        return bh__fail(BH_ERR_ARGUMENT, "%s: %llu elements of %s reach beyond memory", call,
+                        (unsigned long long)n, a->name);
+    return BH_OK;
+}
+
+static int overlap(const array *a, const array *b, uint64_t n)
+{
+    uint64_t from_a = (uint64_t)(uintptr_t)a->data, from_b = (uint64_t)(uintptr_t)b->data;
+
+    return a->data && b->data && a->bytes && b->bytes && from_a < from_b + n * b->bytes &&
+           from_b < from_a + n * a->bytes;
+}
+
+static bh_status check_arrays(const char *call, const array *arrays, uint32_t count, uint64_t n)
+{
+    uint32_t i, j;
+
+    for (i = 0; i < count; i++) {
+        bh_status status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
+
+        if (status)
+            return status;
+    }
+    for (i = 0; i < count; i++)
+        for (j = i + 1; j < count; j++)
+            if ((arrays[i].output || arrays[j].output) && overlap(&arrays[i], &arrays[j], n))
+                return bh__fail(BH_ERR_ARGUMENT,
+                                "%s: %s and %s overlap, and one of them is written", call,
+                                arrays[i].name, arrays[j].name);
+    return BH_OK;
+}
+
+/* All calls come through here. `values` are read, `values_out` written; bh_apply gives the same
+ * array as both. */
+static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t *ops,
+                     const void *keys, const void *values, void *values_out, uint64_t n,
+                     uint8_t *outcomes)
+{
+    array arrays[ARRAYS_MOST];
+    bh__batch batch;
+    bh_status status;
+    uint64_t i;
+    uint32_t value_bytes;
+
+    if (!table)
+        return bh__fail(BH_ERR_ARGUMENT, "%s: table is NULL", call);
+    if (!n)
+        return BH_OK;
+    value_bytes = table->options.value_bytes;
+    arrays[0].name = "keys";
+    arrays[0].data = keys;
+    arrays[0].bytes = table->options.key_bytes;
+    arrays[0].may_be_null = arrays[0].output = 0;
+    arrays[1].name = "values";
+    arrays[1].data = values_out ? values_out : values;
+    arrays[1].bytes = op == BH_ERASE && !ops ? 0 : value_bytes;
+    arrays[1].may_be_null = op == BH_FIND && !ops;
+    arrays[1].output = values_out != NULL;
+    arrays[2].name = "outcomes";
+    arrays[2].data = outcomes;
+    arrays[2].bytes = 1;
+    arrays[2].may_be_null = arrays[2].output = 1;
+    arrays[3].name = "ops";
+    arrays[3].data = ops;
+    arrays[3].bytes = 1;
+    arrays[3].may_be_null = arrays[3].output = 0;
+    status = check_arrays(call, arrays, ops ? 4 : 3, n);
+    if (status)
+        return status;
+    for (i = 0; ops && i < n; i++) {
+        if (ops[i] > BH_MAX)
+            return bh__fail(BH_ERR_ARGUMENT, "%s: ops[%llu] is %u, which is no bh_op", call,
+                            (unsigned long long)i, ops[i]);
+        if (ops[i] >= BH_ADD && !value_bytes)
+            return bh__fail(BH_ERR_UNSUPPORTED,
+                            "%s: ops[%llu] reduces, and the table has no values", call,
+                            (unsigned long long)i);
+    }
+
+    batch.ops = ops;
+    batch.keys = keys;
+    batch.values = value_bytes ? values : NULL;
+    batch.values_out = value_bytes ? values_out : NULL;
+    batch.outcomes = outcomes;
+    batch.n = n;
+    batch.op = op;
+    return table->backend->batch(table->backend, table, &batch);
+}
+
+bh_status bh_insert(bh_table *table, const void *keys, const void *values, uint64_t n,
+                    uint8_t *outcomes)
+{
+    return run("bh_insert", table, BH_INSERT, NULL, keys, values, NULL, n, outcomes);
+}
+
+bh_status bh_insert_new(bh_table *table, const void *keys, const void *values, uint64_t n,
+                        uint8_t *outcomes)
+{
+    return run("bh_insert_new", table, BH_INSERT_NEW, NULL, keys, values, NULL, n, outcomes);
+}
+
+bh_status bh_update(bh_table *table, const void *keys, const void *values, uint64_t n,
+                    uint8_t *outcomes)
+{
+    return run("bh_update", table, BH_UPDATE, NULL, keys, values, NULL, n, outcomes);
+}
+
+bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const void *values, uint64_t n,
+                    uint8_t *outcomes)
+{
+    if (op != BH_ADD && op != BH_MIN && op != BH_MAX)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_reduce: op is %d; it must be BH_ADD, BH_MIN or BH_MAX",
+                        (int)op);
+    if (table && !table->options.value_bytes)
+        return bh__fail(BH_ERR_UNSUPPORTED, "bh_reduce: the table has no values");
+    return run("bh_reduce", table, op, NULL, keys, values, NULL, n, outcomes);
+}
+
+bh_status bh_find(bh_table *table, const void *keys, uint64_t n, void *values, uint8_t *outcomes)
+{
+    return run("bh_find", table, BH_FIND, NULL, keys, NULL, values, n, outcomes);
+}
+
+bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t *outcomes)
+{
+    return run("bh_erase", table, BH_ERASE, NULL, keys, NULL, NULL, n, outcomes);
+}
+
+bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values, uint64_t n,
+                   uint8_t *outcomes)
+{
+    if (n && !ops)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_apply: ops is NULL and n is %llu",
+                        (unsigned long long)n);
+    return run("bh_apply", table, BH_FIND, ops, keys, values, values, n, outcomes);
+}

@@ -1,0 +1,16 @@
+/* What a context is inside the library. */
+#ifndef BH_API_CONTEXT_H
+#define BH_API_CONTEXT_H
+
+#include "cpu/cpu.h"
+
+struct bh_context {
+    bh_system system; /* frees the context itself */
+    bh__cpu cpu;
+};
+
+/* Checks the struct_size that begins an options or statistics struct: this version knows one size
+ * of each. Writes the error sentence. */
+bh_status bh__check_struct(const char *name, uint64_t given, uint64_t known);
+
+#endif

@@ -1,0 +1,236 @@
+/* Tables: making them, and the calls that see or change the whole of one. */
+#include <string.h>
+
+#include "api/context.h"
+#include "base/checked.h"
+#include "base/error.h"
+
+/* An export cursor is a position and, above it, the low bits of the count of changes. */
+#define CURSOR_BITS 40
+#define CURSOR_POSITION ((1ull << CURSOR_BITS) - 1)
+
+void bh_table_options_init_sized(bh_table_options *options, uint64_t struct_size,
+                                 uint32_t key_bytes, uint32_t value_bytes, uint64_t capacity)
+{
+    bh_table_options all;
+
+    memset(&all, 0, sizeof all);
+    all.struct_size = struct_size;
+    all.key_bytes = key_bytes;
+    all.value_bytes = value_bytes;
+    all.capacity = capacity;
+    memcpy(options, &all, struct_size < sizeof all ? struct_size : sizeof all);
+}
+
+static bh_status check_options(const bh_table_options *o)
+{
+    bh_status status =
+        bh__check_struct("bh_table_options", o->struct_size, sizeof(bh_table_options));
+
+    if (status)
+        return status;
+    if ((int)o->design < BH_AUTO || o->design > BH_WORKINGSET)
+        return bh__fail(BH_ERR_ARGUMENT, "design is %d, which is no bh_design", (int)o->design);
+    if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
+        return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
+                        (int)o->duplicates);
+    if (o->schedule != BH_SCHEDULE_AUTO)
+        return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
+                        (int)o->schedule);
+    return BH_OK;
+}
+
+bh_status bh_table_create(bh_context *context, const bh_table_options *options, bh_table **table)
+{
+    const bh__backend *backend;
+    bh_table plan;
+    bh_status status;
+
+    if (table)
+        *table = NULL;
+    if (!context || !options || !table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: a pointer is NULL");
+    status = check_options(options);
+    if (status)
+        return status;
+
+    backend = &context->cpu.backend;
+    memset(&plan, 0, sizeof plan);
+    plan.backend = backend;
+    plan.options = *options;
+    plan.target = "";
+    if (plan.options.design == BH_AUTO)
+        plan.options.design = BH_DYCUCKOO;
+    plan.policy = bh__policy_of(plan.options.design);
+    if (!plan.policy)
+        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO is",
+                        (int)plan.options.design);
+    plan.kernels = backend->kernels(backend, plan.options.design, plan.options.key_bytes,
+                                    plan.options.value_bytes);
+    if (!plan.kernels)
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "keys of %u and values of %u bytes are not supported: keys may have 4 or "
+                        "8, values 0, 4 or 8",
+                        plan.options.key_bytes, plan.options.value_bytes);
+    if (!plan.options.seed_fixed &&
+        backend->system.random(backend->system.state, &plan.options.seed,
+                               sizeof plan.options.seed))
+        return bh__fail(BH_ERR_MEMORY, "the system gave no random seed");
+    return plan.policy->create(&plan, table);
+}
+
+void bh_table_destroy(bh_table *table)
+{
+    if (table)
+        table->policy->destroy(table);
+}
+
+/* Takes the gate alone; leave_alone enters how long it was held. */
+static uint64_t enter_alone(bh_table *table)
+{
+    const bh_system *system = &table->backend->system;
+
+    bh__gate_enter_alone(&table->gate, system);
+    return system->clock_nanoseconds(system->state);
+}
+
+static void leave_alone(bh_table *table, uint64_t since)
+{
+    const bh_system *system = &table->backend->system;
+    uint64_t held = system->clock_nanoseconds(system->state) - since;
+
+    if (held > table->longest_pause_ns)
+        table->longest_pause_ns = held;
+    bh__gate_leave_alone(&table->gate);
+}
+
+bh_status bh_reserve(bh_table *table, uint64_t keys)
+{
+    bh_status status;
+    uint64_t since;
+
+    if (!table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_reserve: table is NULL");
+    since = enter_alone(table);
+    status = table->policy->reserve(table, keys);
+    leave_alone(table, since);
+    return status;
+}
+
+bh_status bh_compact(bh_table *table)
+{
+    uint64_t since;
+
+    if (!table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_compact: table is NULL");
+    since = enter_alone(table);
+    table->floor_keys = 0;
+    leave_alone(table, since);
+    return BH_OK;
+}
+
+bh_status bh_clear(bh_table *table)
+{
+    uint64_t since;
+
+    if (!table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_clear: table is NULL");
+    since = enter_alone(table);
+    table->policy->clear(table);
+    leave_alone(table, since);
+    return BH_OK;
+}
+
+static int misaligned(const void *array, uint64_t unit)
+{
+    return unit && (uintptr_t)array % unit != 0;
+}
+
+bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values, uint64_t room,
+                    uint64_t *count)
+{
+    uint64_t since, at, stamp, key_array, value_array;
+    uint64_t key_bytes, value_bytes;
+    bh_status status = BH_OK;
+
+    if (!table || !cursor || !count)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_export: a pointer is NULL");
+    key_bytes = table->options.key_bytes;
+    value_bytes = table->options.value_bytes;
+    if (!value_bytes)
+        values = NULL;
+    if (room && !keys)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys is NULL and room is not 0");
+    if (misaligned(keys, key_bytes) || misaligned(values, value_bytes))
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "bh_export: an array is not aligned to the width of its elements");
+    if (!bh__mul(room, key_bytes, &key_array) || !bh__mul(room, value_bytes, &value_array) ||
+        !bh__add((uint64_t)(uintptr_t)keys, key_array, &key_array) ||
+        !bh__add((uint64_t)(uintptr_t)values, value_array, &value_array))
+        return bh__fail(BH_ERR_ARGUMENT, "bh_export: room for %llu pairs is beyond memory",
+                        (unsigned long long)room);
+    if (values && (uint64_t)(uintptr_t)keys < value_array &&
+        (uint64_t)(uintptr_t)values < key_array)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
+
+    since = enter_alone(table);
+    stamp = table->changes << CURSOR_BITS;
+    at = *cursor & CURSOR_POSITION;
+    if (*cursor && (*cursor & ~CURSOR_POSITION) != stamp) {
+        status = bh__fail(BH_ERR_ARGUMENT, "bh_export: the table has changed since this cursor was "
+                                           "made; start again with 0");
+    } else {
+        *count = table->policy->export_pairs(table, &at, keys, values, room);
+        *cursor = at ? stamp | at : 0;
+    }
+    leave_alone(table, since);
+    return status;
+}
+
+bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
+{
+    bh_table *t = (bh_table *)(uintptr_t)table; /* the gate's word is not part of what is const */
+    const bh_system *system;
+    bh_status status;
+
+    if (!table || !stats)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: a pointer is NULL");
+    status = bh__check_struct("bh_table_stats", stats->struct_size, sizeof *stats);
+    if (status)
+        return status;
+    system = &table->backend->system;
+    bh__gate_enter_shared(&t->gate, system);
+    stats->keys = __atomic_load_n(&table->keys, __ATOMIC_RELAXED);
+    stats->slots = table->slots;
+    stats->max_keys = table->max_keys;
+    stats->bytes_total = table->bytes;
+    stats->bytes_device = 0;
+    stats->bytes_host = table->bytes;
+    stats->bytes_file = 0;
+    stats->page_bytes = table->policy->page_bytes(table);
+    stats->grows = table->grows;
+    stats->shrinks = 0;
+    stats->keys_moved = table->keys_moved;
+    stats->longest_pause_ns = table->longest_pause_ns;
+    stats->target = __atomic_load_n(&table->target, __ATOMIC_RELAXED);
+    bh__gate_leave_shared(&t->gate);
+    return BH_OK;
+}
+
+bh_status bh_save(bh_table *table, const char *path)
+{
+    if (!table || !path)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_save: a pointer is NULL");
+    return bh__fail(BH_ERR_UNSUPPORTED, "this version does not write snapshots");
+}
+
+bh_status bh_load(bh_context *context, const char *path, const bh_table_options *options,
+                  bh_table **table)
+{
+    (void)options;
+    if (table)
+        *table = NULL;
+    if (!context || !path || !table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_load: a pointer is NULL");
+    return bh__fail(BH_ERR_UNSUPPORTED, "this version does not read snapshots");
+}

@@ -1,0 +1,260 @@
+/*
+ * The system functions that the library uses when a program replaces none:
+ * Linux memory mappings, POSIX threads, the monotonic clock, the system's random
+ * source. It is the only file that speaks to the system.
+ */
+#define _GNU_SOURCE
+#include "base/system.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *system_allocate(void *state, uint64_t bytes)
+{
+    void *memory = NULL;
+
+    (void)state;
+    if (bytes > SIZE_MAX || posix_memalign(&memory, 64, bytes ? (size_t)bytes : 1))
+        return NULL;
+    return memory;
+}
+
+static void system_release(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    (void)bytes;
+    free(memory);
+}
+
+/* A mapping can only be asked for at a page; alignment to a huge page comes from asking for more
+ * and giving the ends back. */
+static void *system_reserve(void *state, uint64_t bytes)
+{
+    uint64_t slack = bytes >= BH__PAGE_HUGE ? BH__PAGE_HUGE : 0;
+    uint64_t head;
+    char *memory;
+
+    (void)state;
+    if (bytes > (uint64_t)SIZE_MAX - slack)
+        return NULL;
+    memory = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                  0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (!slack)
+        return memory;
+    head = (0 - (uint64_t)(uintptr_t)memory) & (BH__PAGE_HUGE - 1);
+    if (head)
+        munmap(memory, head);
+    if (slack - head)
+        munmap(memory + head + bytes, slack - head);
+    return memory + head;
+}
+
+/* Memory the kernel thinks it can give without swapping, or UINT64_MAX if it does not say. */
+static uint64_t available_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[160];
+    unsigned long long kib;
+    uint64_t bytes = UINT64_MAX;
+
+    if (!file)
+        return bytes;
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) {
+            bytes = (uint64_t)kib << 10;
+            break;
+        }
+    }
+    fclose(file);
+    return bytes;
+}
+
+/* Linux promises more memory than there is and kills the process that believes it. Memory that
+ * will be touched at once is therefore compared with what is available; lazy memory is not. */
+static int system_commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    (void)state;
+    if (pages == BH_PAGES_LAZY) {
+        if (mprotect(memory, bytes, PROT_READ | PROT_WRITE))
+            return -1;
+    } else {
+        if (bytes >= 16 * BH__PAGE_HUGE && bytes > available_bytes())
+            return -1;
+        if (mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED)
+            return -1;
+    }
+    /* Advice only: a kernel without huge pages answers an error, and the table works the same. */
+    if (bytes >= BH__PAGE_HUGE || pages != BH_PAGES_AUTO)
+        (void)madvise(memory, bytes, pages == BH_PAGES_AUTO ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return 0;
+}
+
+static void system_unreserve(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    munmap(memory, bytes);
+}
+
+/* The kernel says which page size a mapping really has only in smaps: the first mapping that
+ * holds `memory` speaks for the whole. */
+static uint64_t system_page_bytes(void *state, const void *memory, uint64_t bytes)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    unsigned long long from, to, kib, huge = 0, resident = 0;
+    uint64_t address = (uint64_t)(uintptr_t)memory;
+    char line[512];
+    int inside = 0;
+
+    (void)state;
+    (void)bytes;
+    if (!file)
+        return (uint64_t)sysconf(_SC_PAGESIZE);
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx-%llx ", &from, &to) == 2) {
+            if (inside)
+                break;
+            inside = from <= address && address < to;
+        } else if (inside) {
+            if (sscanf(line, "Rss: %llu kB", &kib) == 1)
+                resident = kib;
+            else if (sscanf(line, "AnonHugePages: %llu kB", &kib) == 1)
+                huge = kib;
+        }
+    }
+    fclose(file);
+    return huge && huge >= resident / 2 ? BH__PAGE_HUGE : (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* pthread_create wants a function that returns a pointer. */
+typedef struct thread_start {
+    void (*run)(void *argument);
+    void *argument;
+} thread_start;
+
+static void *thread_main(void *memory)
+{
+    thread_start start = *(thread_start *)memory;
+
+    free(memory);
+    start.run(start.argument);
+    return NULL;
+}
+
+static int system_thread_start(void *state, void (*run)(void *argument), void *argument,
+                               uint64_t *thread)
+{
+    thread_start *start = malloc(sizeof *start);
+    pthread_t id;
+
+    (void)state;
+    if (!start)
+        return -1;
+    start->run = run;
+    start->argument = argument;
+    if (pthread_create(&id, NULL, thread_main, start)) {
+        free(start);
+        return -1;
+    }
+    *thread = (uint64_t)id;
+    return 0;
+}
+
+static void system_thread_join(void *state, uint64_t thread)
+{
+    (void)state;
+    pthread_join((pthread_t)thread, NULL);
+}
+
+static uint32_t system_processors(void *state)
+{
+    cpu_set_t set;
+    long online;
+
+    (void)state;
+    if (!sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+    online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+static void system_yield(void *state)
+{
+    (void)state;
+    sched_yield();
+}
+
+static void system_sleep(void *state, uint64_t nanoseconds)
+{
+    struct timespec t;
+
+    (void)state;
+    t.tv_sec = (time_t)(nanoseconds / 1000000000u);
+    t.tv_nsec = (long)(nanoseconds % 1000000000u);
+    nanosleep(&t, NULL);
+}
+
+static uint64_t system_clock(void *state)
+{
+    struct timespec t;
+
+    (void)state;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int system_random(void *state, void *bytes, uint64_t count)
+{
+    char *to = bytes;
+
+    (void)state;
+    while (count) {
+        ssize_t got = getrandom(to, count, 0);
+        if (got <= 0)
+            return -1;
+        to += got;
+        count -= (uint64_t)got;
+    }
+    return 0;
+}
+
+static uint64_t system_process_id(void *state)
+{
+    (void)state;
+    return (uint64_t)getpid();
+}
+
+static const char *system_environment(void *state, const char *name)
+{
+    (void)state;
+    return getenv(name);
+}
+
+void bh_system_default_sized(bh_system *system, uint64_t struct_size)
+{
+    bh_system all = {
+        sizeof all,           NULL,
+        system_allocate,      system_release,
+        system_reserve,       system_commit,
+        system_unreserve,     system_page_bytes,
+        system_thread_start,  system_thread_join,
+        system_processors,    system_yield,
+        system_sleep,         system_clock,
+        system_random,        system_process_id,
+        system_environment,
+    };
+
+    if (struct_size > sizeof all)
+        struct_size = sizeof all;
+    all.struct_size = struct_size;
+    memcpy(system, &all, struct_size);
+}

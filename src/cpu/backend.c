@@ -1,0 +1,52 @@
+/* The CPU backend: which kernels, which executor, how passes run. */
+#include "cpu/cpu.h"
+
+#include "base/error.h"
+#include "base/run.h"
+
+static const bh__kernels *cpu_kernels(const bh__backend *backend, bh_design design,
+                                      uint32_t key_bytes, uint32_t value_bytes)
+{
+    const bh__cpu *cpu = (const bh__cpu *)backend;
+
+    return cpu->target.kernels(design, key_bytes, value_bytes);
+}
+
+static void cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+                     void *argument, uint64_t items, uint64_t grain)
+{
+    bh__run(&backend->executor, table->kernels->pass[pass], argument, items, grain);
+}
+
+bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh_system *system)
+{
+    bh_status status =
+        bh__target_choose(system->environment(system->state, "BULKHASH_TARGET"), &cpu->target);
+    uint32_t threads;
+
+    if (status)
+        return status;
+    cpu->pool = NULL;
+    cpu->backend.system = *system;
+    cpu->backend.pages = options->pages;
+    cpu->backend.target = cpu->target.name;
+    cpu->backend.kernels = cpu_kernels;
+    cpu->backend.batch = bh__cpu_batch;
+    cpu->backend.pass = cpu_pass;
+    if (options->executor) {
+        cpu->backend.executor = *options->executor;
+        return BH_OK;
+    }
+    threads = options->threads ? options->threads : system->processors(system->state);
+    cpu->pool = bh__pool_create(system, threads ? threads : 1);
+    if (!cpu->pool)
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a pool of %u threads",
+                        threads);
+    cpu->backend.executor = bh__pool_executor(cpu->pool);
+    return BH_OK;
+}
+
+void bh__cpu_end(bh__cpu *cpu)
+{
+    bh__pool_destroy(cpu->pool);
+}

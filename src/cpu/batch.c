@@ -1,0 +1,216 @@
+/*
+ * One call on arrays, on cores.
+ *
+ * The call's elements are cut into slices. Workers (tasks of the executor, or just
+ * the calling thread when the call is small) take slice after slice: enter the gate,
+ * set aside room for as many new keys as the slice could bring, run the kernel,
+ * enter what happened into the table's counts, leave.
+ *
+ * When operations of a slice stall, its worker keeps their names and returns, and
+ * so do the others after the slice they are in. No task ever waits for another. The
+ * calling thread then takes the gate alone, lets the table's policy see to each
+ * stalled slice (place along longer paths, grow), and starts the workers again.
+ *
+ *     workers   [slice][slice][slice: 3 stalled]      [the 3][slice] ...
+ *               [slice][slice][slice]                 [slice][slice] ...
+ *     caller                                    [grow]
+ *
+ * An operation that the policy refuses is marked BH_NOT_DONE, and from then on the
+ * call asks for no more growth: it does what can be done without.
+ */
+#include "cpu/cpu.h"
+
+/* Below so many slices a call runs in the calling thread: waking another takes as long as a few
+ * thousand operations. */
+#define PARALLEL_SLICES 4
+
+typedef struct worker {
+    uint64_t first; /* index in the call of the slice's first element */
+    bh__slice slice;
+    uint16_t list[BH_SLICE_MOST];
+} worker;
+
+typedef struct call {
+    const bh__backend *backend;
+    bh_table *table;
+    const bh__batch *batch;
+    void (*kernel)(bh__slice *slice);
+    worker *workers;
+    uint64_t next; /* first element that no worker has taken */
+    uint32_t takes_room;
+    uint32_t ordered;
+    uint32_t stalled; /* a worker waits for the policy */
+    uint32_t may_grow;
+    bh_status status;
+} call;
+
+static bh__slice_kind kind_of(const bh__batch *batch)
+{
+    if (batch->ops)
+        return BH_SLICE_MIXED;
+    switch (batch->op) {
+    case BH_FIND: return BH_SLICE_FIND;
+    case BH_INSERT: return BH_SLICE_INSERT;
+    case BH_ERASE: return BH_SLICE_ERASE;
+    case BH_ADD: return BH_SLICE_ADD;
+    default: return BH_SLICE_MIXED;
+    }
+}
+
+/* Points a worker at the next elements of the call; answers 0 when there are none. */
+static int take_slice(call *c, worker *w)
+{
+    const bh__batch *b = c->batch;
+    const bh_table_options *o = &c->table->options;
+    uint64_t first = __atomic_fetch_add(&c->next, BH_SLICE_MOST, __ATOMIC_RELAXED);
+
+    if (first >= b->n)
+        return 0;
+    w->first = first;
+    w->slice.keys = (const unsigned char *)b->keys + first * o->key_bytes;
+    w->slice.values =
+        b->values ? (const unsigned char *)b->values + first * o->value_bytes : NULL;
+    w->slice.values_out =
+        b->values_out ? (unsigned char *)b->values_out + first * o->value_bytes : NULL;
+    w->slice.outcomes = b->outcomes ? b->outcomes + first : NULL;
+    w->slice.ops = b->ops ? b->ops + first : NULL;
+    w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
+    w->slice.listed = 0;
+    return 1;
+}
+
+static void run_slice(call *c, worker *w)
+{
+    bh_table *table = c->table;
+    bh__slice *slice = &w->slice;
+
+    slice->inserted = slice->erased = slice->assigned = 0;
+    slice->stalled_path = 0;
+    slice->room = 0;
+    bh__gate_enter_shared(&table->gate, &c->backend->system);
+    slice->geometry = table->policy->geometry(table);
+    if (c->takes_room)
+        slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
+    c->kernel(slice);
+    bh__slice_settle(table, slice);
+    bh__gate_leave_shared(&table->gate);
+}
+
+static void work(void *argument, uint64_t index)
+{
+    call *c = argument;
+    worker *w = &c->workers[index];
+
+    do {
+        if (!w->slice.stalled && !take_slice(c, w))
+            return;
+        w->slice.listed = w->slice.stalled;
+        run_slice(c, w);
+        if (w->slice.stalled)
+            __atomic_store_n(&c->stalled, 1, __ATOMIC_RELAXED);
+    } while (!__atomic_load_n(&c->stalled, __ATOMIC_RELAXED));
+}
+
+/* Marks what the policy refused: all that the list names, or, where the order counts, the first:
+ * what comes behind it has not been tried yet. */
+static void refuse(call *c, bh__slice *slice)
+{
+    uint32_t refused = c->ordered ? 1 : slice->stalled, i;
+
+    for (i = 0; i < refused; i++)
+        if (slice->outcomes)
+            slice->outcomes[slice->list[i]] = BH_NOT_DONE;
+    for (i = refused; i < slice->stalled; i++)
+        slice->list[i - refused] = slice->list[i];
+    slice->stalled -= refused;
+}
+
+/* The policy sees to a stalled slice, the gate held alone. */
+static void resolve(call *c, worker *w)
+{
+    bh_table *table = c->table;
+    const bh_system *system = &c->backend->system;
+    bh_status why = BH_ERR_FULL;
+    uint64_t begin, end;
+
+    bh__gate_enter_alone(&table->gate, system);
+    begin = system->clock_nanoseconds(system->state);
+    if (table->policy->resolve(table, &w->slice, (int)c->may_grow, &why) ==
+        BH_RESOLVED_REFUSED) {
+        c->may_grow = 0;
+        if (!c->status)
+            c->status = why;
+        refuse(c, &w->slice);
+    }
+    end = system->clock_nanoseconds(system->state);
+    if (end - begin > table->longest_pause_ns)
+        table->longest_pause_ns = end - begin;
+    bh__gate_leave_alone(&table->gate);
+}
+
+static void run_call(call *c, uint32_t workers)
+{
+    const bh_executor *executor = &c->backend->executor;
+    uint32_t i;
+
+    for (i = 0; i < workers; i++) {
+        bh__slice *slice = &c->workers[i].slice;
+
+        slice->stalled = 0;
+        slice->list = c->workers[i].list;
+        slice->system = &c->backend->system;
+        slice->op = (uint8_t)c->batch->op;
+        slice->ordered = (uint8_t)c->ordered;
+    }
+    do {
+        c->stalled = 0;
+        if (workers == 1)
+            work(c, 0);
+        else
+            executor->run(executor->state, work, c, workers);
+        for (i = 0; i < workers; i++)
+            if (c->workers[i].slice.stalled)
+                resolve(c, &c->workers[i]);
+    } while (c->stalled);
+}
+
+bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
+    const bh_system *system = &backend->system;
+    uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
+    uint64_t workers = 1;
+    call c;
+
+    c.backend = backend;
+    c.table = table;
+    c.batch = batch;
+    c.kernel = table->kernels->slice[kind_of(batch)];
+    c.next = 0;
+    c.takes_room = batch->ops || (batch->op != BH_FIND && batch->op != BH_UPDATE &&
+                                  batch->op != BH_ERASE);
+    c.ordered = table->options.duplicates == BH_DUPLICATES_ORDERED &&
+                (batch->ops || batch->op != BH_FIND);
+    c.may_grow = 1;
+    c.status = BH_OK;
+
+    if (slices >= PARALLEL_SLICES && !c.ordered) {
+        workers = backend->executor.width(backend->executor.state);
+        workers = workers < slices ? workers : slices;
+    }
+    if (workers > 1) {
+        c.workers = system->allocate(system->state, workers * sizeof(worker));
+        if (c.workers) {
+            run_call(&c, (uint32_t)workers);
+            system->release(system->state, c.workers, workers * sizeof(worker));
+            return c.status;
+        }
+    }
+    /* Small, ordered, or no memory for more workers than the one that fits here. */
+    {
+        worker alone;
+
+        c.workers = &alone;
+        run_call(&c, 1);
+    }
+    return c.status;
+}

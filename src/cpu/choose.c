@@ -1,0 +1,74 @@
+/*
+ * Which unit runs on this machine. This file is compiled without any target's
+ * flags, so that asking cannot itself need what it asks for.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "cpu/unit.h"
+
+static int always(void)
+{
+    return 1;
+}
+
+#if defined(BH_HAVE_AVX2) && (defined(__x86_64__) || defined(__i386__))
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+#endif
+
+#if defined(BH_HAVE_AVX512) && (defined(__x86_64__) || defined(__i386__))
+static int has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+/* Best last. A unit that this build does not have has no kernels. */
+static const struct {
+    const char *name;
+    int (*runs_here)(void);
+    bh__unit_kernels kernels;
+} units[] = {
+    {"scalar", always, bh__unit_scalar},
+#if defined(BH_HAVE_AVX2)
+    {"avx2", has_avx2, bh__unit_avx2},
+#else
+    {"avx2", always, 0},
+#endif
+#if defined(BH_HAVE_AVX512)
+    {"avx512", has_avx512, bh__unit_avx512},
+#else
+    {"avx512", always, 0},
+#endif
+};
+
+#define UNITS (sizeof units / sizeof units[0])
+
+bh_status bh__target_choose(const char *wanted, bh__target *target)
+{
+    size_t i;
+
+    if (wanted && !*wanted)
+        wanted = NULL;
+    for (i = UNITS; i-- > 0;) {
+        if (wanted && strcmp(wanted, units[i].name) != 0)
+            continue;
+        if (units[i].kernels && units[i].runs_here()) {
+            target->name = units[i].name;
+            target->kernels = units[i].kernels;
+            return BH_OK;
+        }
+        if (wanted)
+            return bh__fail(BH_ERR_UNSUPPORTED,
+                            "BULKHASH_TARGET is %s, which this %s does not have; unset it to use "
+                            "the best there is",
+                            wanted, units[i].kernels ? "machine" : "build");
+    }
+    return bh__fail(BH_ERR_ARGUMENT,
+                    "BULKHASH_TARGET is \"%.40s\"; it must be scalar, avx2 or avx512", wanted);
+}

@@ -1,0 +1,23 @@
+/* The CPU backend as a context sees it. */
+#ifndef BH_CPU_CPU_H
+#define BH_CPU_CPU_H
+
+#include "cpu/pool.h"
+#include "cpu/unit.h"
+#include "tables/table.h"
+
+typedef struct bh__cpu {
+    bh__backend backend; /* first: a backend pointer is a pointer to this */
+    bh__target target;
+    bh__pool *pool; /* NULL: the caller brought an executor */
+} bh__cpu;
+
+/* Makes the backend from checked options; `system` is the one to use. Writes the error sentence.
+ * Returns BH_OK, BH_ERR_ARGUMENT, BH_ERR_UNSUPPORTED, BH_ERR_MEMORY. */
+bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh_system *system);
+void bh__cpu_end(bh__cpu *cpu);
+
+/* batch.c: runs one call on arrays. */
+bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * The pool; see pool.h.
+ *
+ * A job is one call of run: a number of tasks. It stands in a list as long as it
+ * has tasks that nobody has taken; whoever is free takes the next one from the
+ * list's head. The caller takes tasks of its own job only, until there are none,
+ * and then waits for those that others still run. So a job ends even when no other
+ * thread ever helps, and any number of callers may come at once. Tasks are large
+ * (thousands of keys), so one lock around the taking costs nothing.
+ *
+ * A child process has the pool's memory but not its threads: there, run does all
+ * the work itself, and the lock, which may have been held at the fork, is not touched.
+ */
+#include "cpu/pool.h"
+
+#include <pthread.h>
+
+typedef struct job job;
+struct job {
+    void (*task)(void *argument, uint64_t index);
+    void *argument;
+    uint64_t count;
+    uint64_t taken;
+    uint64_t finished;
+    job *next;
+};
+
+struct bh__pool {
+    bh_system system;
+    uint64_t process;
+    uint32_t threads; /* wanted, the caller included */
+    uint32_t started; /* workers that run; touched with the lock held */
+    int stop;
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* there is a job with tasks left, or stop */
+    pthread_cond_t done; /* some job has finished */
+    job *first;
+    uint64_t worker[];
+};
+
+static uint64_t pool_bytes(uint32_t threads)
+{
+    return sizeof(bh__pool) + (uint64_t)threads * sizeof(uint64_t);
+}
+
+/* Takes a task of a job in the list; with the lock held. The last one takes the job out. */
+static uint64_t take(bh__pool *pool, job *j)
+{
+    uint64_t index = j->taken++;
+
+    if (j->taken == j->count) {
+        job **at = &pool->first;
+
+        while (*at != j)
+            at = &(*at)->next;
+        *at = j->next;
+    }
+    return index;
+}
+
+/* Runs one task; called and left with the lock held. The job may be gone afterwards. */
+static void run_one(bh__pool *pool, job *j, uint64_t index)
+{
+    pthread_mutex_unlock(&pool->lock);
+    j->task(j->argument, index);
+    pthread_mutex_lock(&pool->lock);
+    if (++j->finished == j->count)
+        pthread_cond_broadcast(&pool->done);
+}
+
+static void worker_main(void *argument)
+{
+    bh__pool *pool = argument;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stop) {
+        job *j = pool->first;
+
+        if (j)
+            run_one(pool, j, take(pool, j));
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Starts the workers that are missing; with the lock held. Those that the system refuses are
+ * asked for again by the next job. */
+static void start_workers(bh__pool *pool)
+{
+    const bh_system *system = &pool->system;
+
+    while (pool->started + 1 < pool->threads) {
+        if (system->thread_start(system->state, worker_main, pool, &pool->worker[pool->started]))
+            break;
+        pool->started++;
+    }
+}
+
+static int is_child(const bh__pool *pool)
+{
+    return pool->system.process_id(pool->system.state) != pool->process;
+}
+
+static void pool_run(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                     uint64_t count)
+{
+    bh__pool *pool = state;
+    job j = {task, argument, count, 0, 0, NULL};
+    uint64_t i;
+    job **at;
+
+    if (count < 2 || pool->threads < 2 || is_child(pool)) {
+        for (i = 0; i < count; i++)
+            task(argument, i);
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    start_workers(pool);
+    for (at = &pool->first; *at; at = &(*at)->next)
+        continue;
+    *at = &j;
+    pthread_cond_broadcast(&pool->work);
+    while (j.taken < j.count)
+        run_one(pool, &j, take(pool, &j));
+    while (j.finished < j.count)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static uint32_t pool_width(void *state)
+{
+    bh__pool *pool = state;
+
+    return pool->threads;
+}
+
+bh__pool *bh__pool_create(const bh_system *system, uint32_t threads)
+{
+    bh__pool *pool = system->allocate(system->state, pool_bytes(threads));
+
+    if (!pool)
+        return NULL;
+    pool->system = *system;
+    pool->process = system->process_id(system->state);
+    pool->threads = threads;
+    pool->started = 0;
+    pool->stop = 0;
+    pool->first = NULL;
+    if (pthread_mutex_init(&pool->lock, NULL))
+        goto no_lock;
+    if (pthread_cond_init(&pool->work, NULL))
+        goto no_work;
+    if (pthread_cond_init(&pool->done, NULL))
+        goto no_done;
+    return pool;
+
+no_done:
+    pthread_cond_destroy(&pool->work);
+no_work:
+    pthread_mutex_destroy(&pool->lock);
+no_lock:
+    system->release(system->state, pool, pool_bytes(threads));
+    return NULL;
+}
+
+void bh__pool_destroy(bh__pool *pool)
+{
+    bh_system system;
+    uint32_t i;
+
+    if (!pool)
+        return;
+    system = pool->system;
+    if (!is_child(pool)) {
+        pthread_mutex_lock(&pool->lock);
+        pool->stop = 1;
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->lock);
+        for (i = 0; i < pool->started; i++)
+            system.thread_join(system.state, pool->worker[i]);
+        pthread_cond_destroy(&pool->done);
+        pthread_cond_destroy(&pool->work);
+        pthread_mutex_destroy(&pool->lock);
+    }
+    system.release(system.state, pool, pool_bytes(pool->threads));
+}
+
+bh_executor bh__pool_executor(bh__pool *pool)
+{
+    bh_executor executor;
+
+    executor.state = pool;
+    executor.width = pool_width;
+    executor.run = pool_run;
+    return executor;
+}

@@ -1,0 +1,141 @@
+/*
+ * The CPU schedule: a window of operations in flight.
+ *
+ * Each operation names the line it wants next; the schedule asks the memory for
+ * it (a prefetch) and goes on to the other operations of the window. When it comes
+ * round again, the line has had the time of a whole round to arrive. An operation
+ * that is finished makes place for the next of the slice at once, so the number of
+ * lines on their way never falls until the slice runs out.
+ *
+ *     window   [op 17] [op 4] [op 18] [op 19] [op 12] ...
+ *                  ^ step, then: DONE -> begin op 20 here    NEXT -> bring its line
+ *                                RETRY, STALL -> see below
+ *
+ * The schedule knows nothing of any layout. It is an include-template: instance.h's
+ * parameters, and BH_DESIGN(name), which gives the design's names. A design has
+ * BH_DESIGN(op), BH_DESIGN(begin), BH_DESIGN(step).
+ *
+ * RETRY: another thread holds what the operation needs, for the length of one step.
+ * The operation keeps its place and is asked again next round. When a whole round
+ * brought nothing but RETRY, that thread has probably lost its core: yield ours.
+ * STALL: the operation's name goes to the slice's list, for the policy.
+ */
+#include "tables/instance.h"
+
+#ifndef BH_CPU_SCHEDULE_H
+#define BH_CPU_SCHEDULE_H
+
+/* Operations in flight. Deeper than the memory can serve costs only first-level cache. */
+#define BH_WINDOW 96u
+
+/* The kind that stands for "look it up for each element". */
+#define BH_KIND_MIXED 0xffu
+
+BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
+{
+    /* Tiers other than near memory are not mapped yet: every region is an address. */
+    if (to_write)
+        bh_bring_to_write((const void *)(uintptr_t)region.offset);
+    else
+        bh_bring((const void *)(uintptr_t)region.offset);
+    return region.offset;
+}
+
+#endif
+
+typedef struct BH_DESIGN(flight) {
+    uint64_t region;
+    BH_DESIGN(op) op;
+} BH_DESIGN(flight);
+
+/* Begins the next element of the slice in a place of the window. */
+BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t index,
+                             BH_DESIGN(flight) *flight)
+{
+    uint32_t at = slice->listed ? slice->list[index] : index;
+
+    if (kind == BH_KIND_MIXED)
+        kind = slice->ops ? slice->ops[at] : slice->op;
+    flight->region = bh_schedule_bring(BH_DESIGN(begin)(slice, &flight->op, at, kind),
+                                       kind != BH_FIND);
+}
+
+/* Runs a slice; `kind` is a constant: a bh_op, or BH_KIND_MIXED. */
+BH_FN void BH_DESIGN(run)(bh__slice *slice, uint32_t kind)
+{
+    BH_DESIGN(flight) window[BH_WINDOW];
+    uint32_t total = slice->listed ? slice->listed : slice->count;
+    uint32_t most = slice->ordered ? 1 : BH_WINDOW;
+    uint32_t flying = total < most ? total : most;
+    uint32_t begun, waits = 0, i;
+
+    slice->target = BH_TARGET_NAME;
+    slice->stalled = 0;
+    for (begun = 0; begun < flying; begun++)
+        BH_DESIGN(launch)(slice, kind, begun, &window[begun]);
+    for (i = 0; flying; i = i + 1 < flying ? i + 1 : 0) {
+        BH_DESIGN(flight) *flight = &window[i];
+        uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
+        bh_region next;
+        bh_answer answer = BH_DESIGN(step)(slice, &flight->op, op, flight->region, &next);
+
+        if (answer == BH_NEXT) {
+            flight->region = bh_schedule_bring(next, op != BH_FIND);
+            waits = 0;
+            continue;
+        }
+        if (answer == BH_RETRY) {
+            if (++waits >= 2 * flying) {
+                slice->system->yield(slice->system->state);
+                waits = 0;
+            }
+            continue;
+        }
+        waits = 0;
+        if (answer == BH_DONE) {
+            if (slice->outcomes)
+                slice->outcomes[flight->op.at] = flight->op.outcome;
+        } else {
+            /* Names are read from the list before stalled ones are written to it: at most as many
+             * have stalled as were begun. */
+            slice->list[slice->stalled++] = (uint16_t)flight->op.at;
+            if (slice->ordered) {
+                for (; begun < total; begun++)
+                    slice->list[slice->stalled++] =
+                        slice->listed ? slice->list[begun] : (uint16_t)begun;
+            }
+        }
+        if (begun < total) {
+            BH_DESIGN(launch)(slice, kind, begun++, flight);
+        } else {
+            /* The last one moves into the gap, and is the next to be asked. */
+            *flight = window[--flying];
+            i = i ? i - 1 : flying ? flying - 1 : 0;
+        }
+    }
+}
+
+static void BH_DESIGN(slice_find)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_FIND);
+}
+
+static void BH_DESIGN(slice_insert)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_INSERT);
+}
+
+static void BH_DESIGN(slice_erase)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_ERASE);
+}
+
+static void BH_DESIGN(slice_add)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_ADD);
+}
+
+static void BH_DESIGN(slice_mixed)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_KIND_MIXED);
+}

@@ -1,0 +1,40 @@
+/*
+ * The units: all operation text compiled for one instruction set each. unit.c is
+ * compiled once per target into an object of its own, every helper in it is static,
+ * and the only name that leaves it is the function below. Which unit runs is decided
+ * at run time in choose.c, which is compiled without any target's flags.
+ */
+#ifndef BH_CPU_UNIT_H
+#define BH_CPU_UNIT_H
+
+#include "tables/table.h"
+
+/* The kernels of a design at given widths, NULL when the unit has none. */
+typedef const bh__kernels *(*bh__unit_kernels)(bh_design design, uint32_t key_bytes,
+                                               uint32_t value_bytes);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const bh__kernels *bh__unit_scalar(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+const bh__kernels *bh__unit_avx2(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+const bh__kernels *bh__unit_avx512(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+typedef struct bh__target {
+    const char *name;
+    bh__unit_kernels kernels;
+} bh__target;
+
+/*
+ * Chooses the unit to run: the best that this machine has, or the one that `wanted` names when it
+ * is not NULL or empty. Writes the error sentence. Returns BH_OK, BH_ERR_ARGUMENT (no such name),
+ * BH_ERR_UNSUPPORTED (not in this build, or not on this machine).
+ */
+bh_status bh__target_choose(const char *wanted, bh__target *target);
+
+#endif

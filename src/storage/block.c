@@ -1,0 +1,125 @@
+/* Blocks of memory that grow in place; see block.h. */
+#include "storage/block.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/run.h"
+#include "base/system.h"
+
+/* So much more address space than memory: a subtable doubles four times before it must move. */
+#define RESERVE_FACTOR 16
+
+/* Parts of a size that keeps a core busy for far longer than it takes to hand one out. */
+#define PASS_BYTES (4 * BH__PAGE_HUGE)
+
+int bh__block_bytes(uint64_t bytes, uint64_t *rounded)
+{
+    return bh__round_up(bytes, BH__PAGE_SMALL, rounded);
+}
+
+int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes)
+{
+    uint64_t committed, reserved;
+
+    block->memory = NULL;
+    if (!bh__block_bytes(bytes, &committed))
+        return 0;
+    /* Where address space is limited (ulimit -v), do without room to grow in place. */
+    if (bh__mul(committed, RESERVE_FACTOR, &reserved))
+        block->memory = (unsigned char *)system->reserve(system->state, reserved);
+    if (!block->memory) {
+        reserved = committed;
+        block->memory = (unsigned char *)system->reserve(system->state, reserved);
+    }
+    if (!block->memory)
+        return 0;
+    if (system->commit(system->state, block->memory, committed, pages)) {
+        system->unreserve(system->state, block->memory, reserved);
+        block->memory = NULL;
+        return 0;
+    }
+    block->committed = committed;
+    block->reserved = reserved;
+    return 1;
+}
+
+int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes,
+                     int *moving)
+{
+    uint64_t committed;
+
+    *moving = 0;
+    if (!bh__block_bytes(bytes, &committed))
+        return 0;
+    if (committed > block->reserved) {
+        *moving = 1;
+        return 0;
+    }
+    if (committed > block->committed) {
+        if (system->commit(system->state, block->memory + block->committed,
+                           committed - block->committed, pages))
+            return 0;
+        block->committed = committed;
+    }
+    return 1;
+}
+
+static void touch_range(void *argument, uint64_t first, uint64_t count)
+{
+    unsigned char *memory = (unsigned char *)argument;
+    uint64_t page;
+
+    for (page = first; page < first + count; page++)
+        *(volatile unsigned char *)(memory + page * BH__PAGE_SMALL) = 0;
+}
+
+void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,
+                     uint64_t from, uint64_t to)
+{
+    if (pages == BH_PAGES_LAZY || to <= from)
+        return;
+    bh__run(executor, touch_range, block->memory + from, (to - from) / BH__PAGE_SMALL,
+            PASS_BYTES / BH__PAGE_SMALL);
+}
+
+static void clear_range(void *argument, uint64_t first, uint64_t count)
+{
+    memset((unsigned char *)argument + first, 0, count);
+}
+
+void bh__block_clear(const bh__block *block, const bh_executor *executor, uint64_t bytes)
+{
+    bh__run(executor, clear_range, block->memory, bytes, PASS_BYTES);
+}
+
+typedef struct copy {
+    unsigned char *to;
+    const unsigned char *from;
+} copy;
+
+static void copy_range(void *argument, uint64_t first, uint64_t count)
+{
+    const copy *c = (const copy *)argument;
+
+    memcpy(c->to + first, c->from + first, count);
+}
+
+void bh__block_copy(const bh__block *to, const bh__block *from, const bh_executor *executor,
+                    uint64_t bytes)
+{
+    copy c;
+
+    c.to = to->memory;
+    c.from = from->memory;
+    bh__run(executor, copy_range, &c, bytes, PASS_BYTES);
+}
+
+void bh__block_destroy(bh__block *block, const bh_system *system)
+{
+    if (block->memory)
+        system->unreserve(system->state, block->memory, block->reserved);
+    block->memory = NULL;
+    block->committed = 0;
+    block->reserved = 0;
+}

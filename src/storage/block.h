@@ -1,0 +1,48 @@
+/*
+ * A block: memory of one part of a table that can grow in place.
+ *
+ * More address space is reserved than memory is put under it:
+ *
+ *     memory                committed                reserved
+ *     |=====================|........................|
+ *
+ * Growing puts memory under the next part, and what lies in the block stays
+ * where it is. When the reservation is used up, the owner makes a larger block
+ * and copies; for that short time both exist.
+ */
+#ifndef BH_STORAGE_BLOCK_H
+#define BH_STORAGE_BLOCK_H
+
+#include "bulkhash/bulkhash.h"
+
+typedef struct bh__block {
+    unsigned char *memory; /* NULL: no block */
+    uint64_t committed;    /* bytes with memory under them, whole pages */
+    uint64_t reserved;
+} bh__block;
+
+/* Pages that blocks consist of, for the budget: `bytes` rounded up to whole pages. Answers 0 when
+ * the sum does not fit. */
+int bh__block_bytes(uint64_t bytes, uint64_t *rounded);
+
+/* Makes a block with `bytes` of zeroed memory. Answers 0 when the system gives none. */
+int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes);
+
+/* Grows to `bytes` in place; the new part is zeroed. Answers 0, block as it was, when the
+ * reservation is too small (*moving is set then) or the system gives no memory. */
+int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes,
+                     int *moving);
+
+/* Writes to every page of [from, to) so that later use takes no page fault; nothing when the page
+ * policy is lazy. The memory must be zero. */
+void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,
+                     uint64_t from, uint64_t to);
+
+/* Zeroes the first `bytes`; copies the first `bytes` of one block to another. In parallel. */
+void bh__block_clear(const bh__block *block, const bh_executor *executor, uint64_t bytes);
+void bh__block_copy(const bh__block *to, const bh__block *from, const bh_executor *executor,
+                    uint64_t bytes);
+
+void bh__block_destroy(bh__block *block, const bh_system *system);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * DyCuckoo: what lies where. Shared by the policy (host C), the operations (every
+ * target) and a GPU.
+ *
+ * The table is d subtables; a subtable is an array of buckets; a bucket is one
+ * cache line:
+ *
+ *     bytes 0..7   8 ..                                            .. 63
+ *     +----------+------+------+-- --+------+-------+-- --+-------+------+
+ *     | meta     | key0 | key1 | ... | keyS | value0| ... | valueS| (pad)|
+ *     +----------+------+------+-- --+------+-------+-- --+-------+------+
+ *
+ * with S slots, as many as fit in 56 bytes: 7 of 4+4 bytes, 3 of 8+8, 14 of 4+0.
+ *
+ * The meta word holds all that is to be known about the bucket:
+ *
+ *     bit  0        lock: a writer is at work here, for the length of one step
+ *     bits 1..14    which slots are in use (so no key and no value is reserved)
+ *     bits 16..31   filter: of the keys whose home is this bucket and that live
+ *                   in their other bucket, each has set bit (next index bits of
+ *                   the home subtable)
+ *     bits 32..63   sequence number, raised by every change of a pair
+ *
+ * Where a key may live: its hash picks an ordered pair of subtables; the first is
+ * its home. `base` buckets times 2^k form a subtable, and the bucket is
+ *
+ *     high64(h, base) + base * (h & (2^k - 1))
+ *
+ * so doubling a subtable leaves each key where it is or moves it `old size` further,
+ * as the next bit of h says (the paper's conflict-free upsizing): the old half keeps
+ * its place in memory, nobody else's bucket is touched, and the filter of a bucket
+ * splits by its low bit.
+ */
+#ifndef BH_TABLES_DYCUCKOO_LAYOUT_H
+#define BH_TABLES_DYCUCKOO_LAYOUT_H
+
+#include "tables/hash.h"
+
+#define BH_DY_LINE 64u
+#define BH_DY_SUBTABLES_MOST 8
+#define BH_DY_PAIRS_MOST (BH_DY_SUBTABLES_MOST * (BH_DY_SUBTABLES_MOST - 1))
+
+#define BH_DY_LOCK 1ull
+#define BH_DY_USED_SHIFT 1
+#define BH_DY_FILTER_SHIFT 16
+#define BH_DY_FILTER_BITS 16u
+#define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
+#define BH_DY_CHANGE (1ull << 32) /* added to meta: one change more */
+
+#define BH_DY_SLOTS(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
+
+/* Of one subtable: 2^33 buckets are 512 GiB. Hash bits never run out, and a position in the table
+ * fits in the 40 bits that an export cursor has for it. */
+#define BH_DY_BUCKET_BITS_MOST 33u
+
+typedef struct bh_dy_subtable {
+    uint64_t lines; /* address of the first bucket */
+    uint64_t mask;  /* 2^doublings - 1 */
+    uint32_t doublings;
+} bh_dy_subtable;
+
+/* The descriptor that a slice takes once. */
+typedef struct bh_dy_geometry {
+    bh_seed seed;
+    uint64_t base;  /* buckets of a subtable that has not doubled */
+    uint32_t pairs; /* d * (d - 1) */
+    uint32_t subtables;
+    bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
+    uint8_t pair[BH_DY_PAIRS_MOST]; /* home subtable | other subtable << 4 */
+} bh_dy_geometry;
+
+/* Buckets of a subtable. */
+static inline uint64_t bh_dy_buckets(const bh_dy_geometry *geometry, uint32_t subtable)
+{
+    return geometry->base << geometry->subtable[subtable].doublings;
+}
+
+/* BH_PASS_SPLIT, an item for each bucket of the old half. */
+typedef struct bh_dy_split {
+    const bh_dy_geometry *geometry; /* as it is after the doubling */
+    uint32_t subtable;
+    uint64_t moved; /* keys moved, added up by all parts */
+} bh_dy_split;
+
+/* BH_PASS_PLACE, one item: the slice whose list is to be finished. */
+struct bh__slice;
+
+/*
+ * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of BH_DY_EXPORT_PART buckets of one subtable.
+ * Export goes part by part in parallel, each part to its place in the caller's arrays; the part in
+ * which the room ends says where it stopped.
+ */
+#define BH_DY_EXPORT_PART 16384u
+
+typedef struct bh_dy_export {
+    const bh_dy_geometry *geometry;
+    uint32_t subtable;
+    uint32_t first_slot;   /* of the first bucket of part 0, earlier slots are left out */
+    uint64_t first_bucket; /* where part 0 begins */
+    uint64_t end_bucket;
+    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
+    void *keys;
+    void *values; /* NULL: keys only */
+    uint64_t room;
+    uint64_t stop_bucket; /* set by the part that found no room for the key at this bucket */
+    uint32_t stop_slot;
+    uint64_t copied; /* set by that part, or by the last one */
+} bh_dy_export;
+
+#endif

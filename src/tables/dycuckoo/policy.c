@@ -1,0 +1,433 @@
+/*
+ * DyCuckoo: the policy. Sizes, growth, and what to do when an operation stalls.
+ *
+ * From the paper, section IV: d subtables, the smallest is doubled when the table
+ * is fuller than max_fill, so that none is ever more than twice as large as another
+ * and growing costs at most 1/d of the table. Departures: which two subtables a key
+ * has, and which comes first, follows from its hash alone (the paper draws subtables
+ * with probabilities that follow their fill, so nobody could say where a key lives
+ * first); a key that finds no place is first placed along a longer path with the
+ * gate held alone, and only if there is none does the table grow, and not without
+ * end: a table that is emptier than min_fill allows answers BH_ERR_FULL instead.
+ */
+#include "tables/dycuckoo/layout.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "storage/block.h"
+#include "tables/designs.h"
+
+#define DEFAULT_SUBTABLES 4
+#define DEFAULT_MAX_FILL 0.85
+#define DEFAULT_MIN_FILL 0.5
+#define HIGHEST_MAX_FILL 0.95
+
+/* Below so many slots a table may grow however empty it is: in a handful of buckets, chance alone
+ * can leave a key without a place. */
+#define FLOOR_SLOTS 1024
+
+typedef struct dycuckoo {
+    bh_table table;
+    bh_dy_geometry geometry;
+    bh__block block[BH_DY_SUBTABLES_MOST];
+} dycuckoo;
+
+static dycuckoo *of(bh_table *table)
+{
+    return (dycuckoo *)table;
+}
+
+static uint32_t slots_per_bucket(const bh_table *table)
+{
+    return BH_DY_SLOTS(table->options.key_bytes, table->options.value_bytes);
+}
+
+/* Keys that may be in so many slots. */
+static uint64_t keys_allowed(const bh_table *table, uint64_t slots)
+{
+    return (uint64_t)(table->options.max_fill * (double)slots);
+}
+
+/* The fewest buckets per subtable, all alike, that hold `keys` keys. Answers 0 when that is more
+ * than a subtable may have. */
+static int base_for(const bh_table *table, uint64_t keys, uint64_t *base)
+{
+    uint32_t d = table->options.dycuckoo.subtables;
+    uint64_t slots = (uint64_t)d * slots_per_bucket(table);
+    double wanted = (double)keys / (table->options.max_fill * (double)slots);
+
+    if (wanted > (double)(1ull << BH_DY_BUCKET_BITS_MOST))
+        return 0;
+    *base = (uint64_t)wanted;
+    if (*base == 0)
+        *base = 1;
+    while (keys_allowed(table, *base * slots) < keys)
+        ++*base;
+    return *base <= 1ull << BH_DY_BUCKET_BITS_MOST;
+}
+
+static int choose_options(bh_table *table)
+{
+    bh_table_options *o = &table->options;
+    double d;
+
+    if (!o->dycuckoo.subtables)
+        o->dycuckoo.subtables = DEFAULT_SUBTABLES;
+    if (o->dycuckoo.subtables < 2 || o->dycuckoo.subtables > BH_DY_SUBTABLES_MOST) {
+        bh__fail(BH_ERR_ARGUMENT, "dycuckoo.subtables is %u; it must be from 2 to %d",
+                 o->dycuckoo.subtables, BH_DY_SUBTABLES_MOST);
+        return 0;
+    }
+    d = (double)o->dycuckoo.subtables;
+    if (o->max_fill == 0)
+        o->max_fill = DEFAULT_MAX_FILL;
+    if (!(o->max_fill > 0 && o->max_fill <= HIGHEST_MAX_FILL)) {
+        bh__fail(BH_ERR_ARGUMENT, "max_fill is %g; it must be above 0 and at most %g", o->max_fill,
+                 HIGHEST_MAX_FILL);
+        return 0;
+    }
+    if (o->min_fill == 0)
+        o->min_fill = DEFAULT_MIN_FILL < o->max_fill * d / (d + 1) ? DEFAULT_MIN_FILL
+                                                                   : o->max_fill * d / (d + 1);
+    if (!(o->min_fill <= o->max_fill * d / (d + 1))) {
+        bh__fail(BH_ERR_ARGUMENT,
+                 "min_fill is %g; with max_fill %g and %u subtables it must be at most %g, or a "
+                 "table that has just grown would be too empty",
+                 o->min_fill, o->max_fill, o->dycuckoo.subtables, o->max_fill * d / (d + 1));
+        return 0;
+    }
+    return 1;
+}
+
+static void destroy_blocks(bh__block *block, const bh_system *system)
+{
+    uint32_t i;
+
+    for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
+        bh__block_destroy(&block[i], system);
+}
+
+/* Bytes of d blocks of `base` buckets, within the budget or not. */
+static bh_status check_budget(const bh_table *table, uint64_t bytes)
+{
+    uint64_t budget = table->options.max_host_bytes;
+
+    if (budget && bytes > budget)
+        return bh__fail(BH_ERR_FULL,
+                        "the table would need %llu bytes, and max_host_bytes allows %llu",
+                        (unsigned long long)bytes, (unsigned long long)budget);
+    return BH_OK;
+}
+
+/* Gives an empty table subtables of `base` buckets. On failure it is as it was. */
+static bh_status lay_out(dycuckoo *t, uint64_t base)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint32_t d = table->options.dycuckoo.subtables, i;
+    uint64_t subtable_bytes = 0, bytes = 0;
+    bh__block block[BH_DY_SUBTABLES_MOST];
+    bh_status status;
+
+    if (!bh__block_bytes(base * BH_DY_LINE, &subtable_bytes) ||
+        !bh__mul(subtable_bytes, d, &bytes))
+        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
+    status = check_budget(table, bytes);
+    if (status)
+        return status;
+    for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
+        block[i].memory = 0;
+    for (i = 0; i < d; i++) {
+        if (!bh__block_create(&block[i], &backend->system, backend->pages, subtable_bytes)) {
+            destroy_blocks(block, &backend->system);
+            return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                            (unsigned long long)bytes);
+        }
+    }
+    for (i = 0; i < d; i++)
+        bh__block_touch(&block[i], &backend->executor, backend->pages, 0, block[i].committed);
+    destroy_blocks(t->block, &backend->system);
+    t->geometry.base = base;
+    table->bytes = bytes;
+    for (i = 0; i < d; i++) {
+        t->block[i] = block[i];
+        t->geometry.subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
+        t->geometry.subtable[i].mask = 0;
+        t->geometry.subtable[i].doublings = 0;
+    }
+    table->slots = base * d * slots_per_bucket(table);
+    table->max_keys = keys_allowed(table, table->slots);
+    table->room = table->max_keys;
+    return BH_OK;
+}
+
+static bh_status create(const bh_table *plan, bh_table **made)
+{
+    const bh_system *system = &plan->backend->system;
+    dycuckoo *t;
+    bh_dy_geometry *g;
+    uint64_t base;
+    uint32_t d, i, j;
+    bh_status status;
+    bh_table checked = *plan;
+
+    if (!choose_options(&checked))
+        return BH_ERR_ARGUMENT;
+    if (!base_for(&checked, checked.options.capacity, &base))
+        return bh__fail(BH_ERR_ARGUMENT, "capacity %llu is more than a table can address",
+                        (unsigned long long)checked.options.capacity);
+    t = (dycuckoo *)system->allocate(system->state, sizeof *t);
+    if (!t)
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
+    t->table = checked;
+    for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
+        t->block[i].memory = 0;
+
+    g = &t->geometry;
+    d = checked.options.dycuckoo.subtables;
+    g->seed = bh_seed_expand(checked.options.seed);
+    g->subtables = d;
+    g->pairs = 0;
+    for (i = 0; i < d; i++)
+        for (j = 0; j < d; j++)
+            if (i != j)
+                g->pair[g->pairs++] = (uint8_t)(i | j << 4);
+
+    status = lay_out(t, base);
+    if (status) {
+        system->release(system->state, t, sizeof *t);
+        return status;
+    }
+    t->table.floor_keys = checked.options.capacity;
+    *made = &t->table;
+    return BH_OK;
+}
+
+static void destroy(bh_table *table)
+{
+    bh_system system = table->backend->system;
+
+    destroy_blocks(of(table)->block, &system);
+    system.release(system.state, table, sizeof(dycuckoo));
+}
+
+static const void *geometry(const bh_table *table)
+{
+    return &((const dycuckoo *)table)->geometry;
+}
+
+/* Makes memory for a subtable of twice the size: in place, or in a larger block to which the old
+ * content is copied. On failure everything is as it was. */
+static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
+{
+    const bh__backend *backend = t->table.backend;
+    bh__block *block = &t->block[subtable], larger;
+    int moving;
+
+    if (bh__block_extend(block, &backend->system, backend->pages, bytes, &moving))
+        return BH_OK;
+    if (!moving || !bh__block_create(&larger, &backend->system, backend->pages, bytes))
+        return bh__fail(BH_ERR_MEMORY,
+                        "the system gave no memory to grow a table of %llu bytes by %llu",
+                        (unsigned long long)t->table.bytes, (unsigned long long)bytes / 2);
+    bh__block_copy(&larger, block, &backend->executor, bytes / 2);
+    bh__block_destroy(block, &backend->system);
+    *block = larger;
+    return BH_OK;
+}
+
+/* Doubles the smallest subtable. No memory of the others is touched. */
+static bh_status grow(dycuckoo *t)
+{
+    bh_table *table = &t->table;
+    bh_dy_geometry *g = &t->geometry;
+    bh_dy_split split;
+    uint32_t smallest = 0, i;
+    uint64_t buckets, bytes, committed, allowed;
+    bh_status status;
+
+    for (i = 1; i < g->subtables; i++)
+        if (g->subtable[i].doublings < g->subtable[smallest].doublings)
+            smallest = i;
+    buckets = bh_dy_buckets(g, smallest);
+    if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    bytes = 2 * buckets * BH_DY_LINE;
+    if (!bh__block_bytes(bytes, &committed))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    committed = table->bytes - t->block[smallest].committed + committed;
+    status = check_budget(table, committed);
+    if (!status)
+        status = double_block(t, smallest, bytes);
+    if (status)
+        return status;
+
+    g->subtable[smallest].lines = (uint64_t)(uintptr_t)t->block[smallest].memory;
+    g->subtable[smallest].doublings++;
+    g->subtable[smallest].mask = (1ull << g->subtable[smallest].doublings) - 1;
+    split.geometry = g;
+    split.subtable = smallest;
+    split.moved = 0;
+    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, 4096);
+
+    table->bytes = committed;
+    table->slots += buckets * slots_per_bucket(table);
+    allowed = keys_allowed(table, table->slots);
+    table->room += allowed - table->max_keys;
+    table->max_keys = allowed;
+    table->keys_moved += split.moved;
+    table->grows++;
+    table->changes++;
+    return BH_OK;
+}
+
+/* Whether a table in which a key found no place, though there is room, may grow for it. */
+static int worth_growing(const bh_table *table)
+{
+    double d = (double)table->options.dycuckoo.subtables;
+    double least = table->options.min_fill > 0 ? table->options.min_fill : DEFAULT_MIN_FILL / 2;
+
+    return table->slots < FLOOR_SLOTS ||
+           (double)table->keys * d / (d + 1) >= least * (double)table->slots;
+}
+
+/* Finishes what can be finished of a stalled slice without growth. */
+static void place(bh_table *table, bh__slice *slice)
+{
+    slice->listed = slice->stalled;
+    slice->inserted = slice->erased = slice->assigned = 0;
+    slice->room = bh__room_take(table, slice->listed);
+    table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1);
+    bh__slice_settle(table, slice);
+}
+
+static bh__resolved resolve(bh_table *table, bh__slice *slice, int may_grow, bh_status *why)
+{
+    /* Slices set room aside: now that none runs, there may be room for what found none. */
+    if (!slice->stalled_path && table->room)
+        return BH_RESOLVED_AGAIN;
+    if (slice->stalled_path || !may_grow) {
+        place(table, slice);
+        if (!slice->stalled)
+            return BH_RESOLVED_AGAIN;
+    }
+    *why = BH_ERR_FULL;
+    if (may_grow) {
+        if (!table->room || worth_growing(table))
+            *why = grow(of(table));
+        else
+            bh__fail(BH_ERR_FULL,
+                     "a key found no place: too many keys want the same few slots, and the table "
+                     "is too empty to grow for them");
+        if (!*why)
+            return BH_RESOLVED_AGAIN;
+        /* What turned out to be there already can still be done. */
+        place(table, slice);
+        if (!slice->stalled)
+            return BH_RESOLVED_AGAIN;
+    }
+    return BH_RESOLVED_REFUSED;
+}
+
+static bh_status reserve(bh_table *table, uint64_t keys)
+{
+    dycuckoo *t = of(table);
+    bh_status status;
+    uint64_t base;
+
+    if (!base_for(table, keys, &base))
+        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
+                        (unsigned long long)keys);
+    if (!table->keys && keys > table->max_keys) {
+        status = lay_out(t, base);
+        if (status)
+            return status;
+        table->changes++;
+    }
+    while (keys > table->max_keys) {
+        status = grow(t);
+        if (status)
+            return status;
+    }
+    if (keys > table->floor_keys)
+        table->floor_keys = keys;
+    return BH_OK;
+}
+
+static void clear(bh_table *table)
+{
+    dycuckoo *t = of(table);
+    uint32_t i;
+
+    for (i = 0; i < t->geometry.subtables; i++)
+        bh__block_clear(&t->block[i], &table->backend->executor,
+                        bh_dy_buckets(&t->geometry, i) * BH_DY_LINE);
+    table->keys = 0;
+    table->room = table->max_keys;
+    table->changes++;
+}
+
+/* How many parts are counted and copied at once, at most: so much memory is read twice in a row. */
+#define EXPORT_WAVE 64
+
+/* A position is 16 times the number of a bucket, counted through all subtables, plus the slot. */
+static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
+{
+    dycuckoo *t = of(table);
+    const bh__backend *backend = table->backend;
+    uint64_t subtable_first = 0, copied = 0, counts[EXPORT_WAVE], i;
+    uint32_t subtable;
+
+    for (subtable = 0; subtable < t->geometry.subtables; subtable++) {
+        uint64_t buckets = bh_dy_buckets(&t->geometry, subtable);
+
+        while (copied < room && *at / 16 < subtable_first + buckets) {
+            bh_dy_export job;
+            uint64_t parts, most = (room - copied) / BH_DY_EXPORT_PART + 1, sum = 0;
+
+            job.geometry = &t->geometry;
+            job.subtable = subtable;
+            job.first_bucket = *at / 16 - subtable_first;
+            job.first_slot = (uint32_t)(*at % 16);
+            parts = (buckets - job.first_bucket + BH_DY_EXPORT_PART - 1) / BH_DY_EXPORT_PART;
+            parts = parts < most ? parts : most;
+            parts = parts < EXPORT_WAVE ? parts : EXPORT_WAVE;
+            job.end_bucket = job.first_bucket + parts * BH_DY_EXPORT_PART;
+            job.end_bucket = job.end_bucket < buckets ? job.end_bucket : buckets;
+            job.counts = counts;
+            counts[0] = 0;
+            if (parts > 1)
+                backend->pass(backend, table, BH_PASS_COUNT, &job, parts, 1);
+            for (i = 0; i < parts; i++) {
+                uint64_t here = counts[i];
+
+                counts[i] = sum;
+                sum += here;
+            }
+            job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
+            job.values =
+                values ? (unsigned char *)values + copied * table->options.value_bytes : values;
+            job.room = room - copied;
+            job.stop_bucket = job.end_bucket;
+            job.stop_slot = 0;
+            job.copied = 0;
+            backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1);
+            copied += job.copied;
+            *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
+        }
+        subtable_first += buckets;
+    }
+    return copied;
+}
+
+static uint64_t page_bytes(const bh_table *table)
+{
+    const bh__block *block = ((const dycuckoo *)table)->block;
+    const bh_system *system = &table->backend->system;
+
+    return system->page_bytes(system->state, block[0].memory, block[0].committed);
+}
+
+const bh__policy bh__dycuckoo_policy = {
+    "dycuckoo", create, destroy, geometry, resolve, reserve, clear, export_pairs, page_bytes,
+};

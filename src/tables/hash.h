@@ -1,0 +1,65 @@
+/*
+ * The hash of all designs: a key of at most 8 bytes and the table's seed give two
+ * 64-bit words that behave as if drawn at random and independently.
+ *
+ * Two rounds of "multiply to 128 bits and fold". One round is a lattice: keys in
+ * arithmetic progression keep a visible order in it; the second round breaks it.
+ * Both multipliers and the first mask are drawn from the seed, so nobody who does
+ * not know the seed can choose keys that collide. The same words run on a GPU.
+ */
+#ifndef BH_TABLES_HASH_H
+#define BH_TABLES_HASH_H
+
+#include <stdint.h>
+
+typedef struct bh_seed {
+    uint64_t mask;
+    uint64_t first;  /* odd */
+    uint64_t second; /* odd */
+} bh_seed;
+
+/* One step of the splitmix64 generator: turns a user's seed, however poor, into multipliers. */
+static inline uint64_t bh_seed_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+static inline bh_seed bh_seed_expand(uint64_t seed)
+{
+    bh_seed s;
+
+    s.mask = bh_seed_next(&seed);
+    s.first = bh_seed_next(&seed) | 1;
+    s.second = bh_seed_next(&seed) | 1;
+    return s;
+}
+
+/* Host code that only makes seeds includes this header without a target. */
+#ifdef BH_FN
+
+typedef struct bh_hash {
+    uint64_t one;
+    uint64_t two;
+} bh_hash;
+
+BH_FN bh_hash bh_hash_key(uint64_t key, const bh_seed *seed)
+{
+    uint64_t x = key ^ seed->mask;
+    uint64_t low = x * seed->first, high = bh_high64(x, seed->first);
+    bh_hash h;
+
+    x = low ^ high;
+    low = x * seed->second;
+    high = bh_high64(x, seed->second);
+    h.one = low ^ high;
+    h.two = high + (low << 32 | low >> 32);
+    return h;
+}
+
+#endif
+
+#endif

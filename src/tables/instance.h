@@ -1,0 +1,47 @@
+/*
+ * An include-template's parameters: a file that is included once for each pair of
+ * widths finds BH_KEY_BYTES (4 or 8) and BH_VALUE_BYTES (0, 4 or 8) defined, and
+ * this header gives it the types and names of that instance. It is included anew
+ * each time, so it has no guard.
+ */
+#undef BH_KEY
+#undef BH_VALUE
+#undef BH_NAME
+#undef BH_LOAD_KEY
+#undef BH_STORE_KEY
+#undef BH_LOAD_VALUE
+#undef BH_STORE_VALUE
+#undef BH_MATCH
+
+#ifndef BH_INSTANCE_PASTE
+#define BH_INSTANCE_PASTE2(name, key, value) name##_k##key##v##value
+#define BH_INSTANCE_PASTE(name, key, value) BH_INSTANCE_PASTE2(name, key, value)
+#endif
+#define BH_NAME(name) BH_INSTANCE_PASTE(name, BH_KEY_BYTES, BH_VALUE_BYTES)
+
+#if BH_KEY_BYTES == 4
+#define BH_KEY uint32_t
+#define BH_LOAD_KEY bh_load32
+#define BH_STORE_KEY bh_store32
+#define BH_MATCH bh_line_match32
+#elif BH_KEY_BYTES == 8
+#define BH_KEY uint64_t
+#define BH_LOAD_KEY bh_load64
+#define BH_STORE_KEY bh_store64
+#define BH_MATCH bh_line_match64
+#else
+#error "BH_KEY_BYTES must be 4 or 8"
+#endif
+
+/* A set has values of no bytes; the text handles them as words that are never loaded or stored. */
+#if BH_VALUE_BYTES == 8
+#define BH_VALUE uint64_t
+#define BH_LOAD_VALUE bh_load64
+#define BH_STORE_VALUE bh_store64
+#elif BH_VALUE_BYTES == 4 || BH_VALUE_BYTES == 0
+#define BH_VALUE uint32_t
+#define BH_LOAD_VALUE bh_load32
+#define BH_STORE_VALUE bh_store32
+#else
+#error "BH_VALUE_BYTES must be 0, 4 or 8"
+#endif

@@ -1,0 +1,212 @@
+/*
+ * What every table has, whatever its design and wherever it lives, and the two
+ * contracts that hold the library together:
+ *
+ *   the policy of a design   decides: create, grow, reserve, what to do when
+ *                            operations stall. It knows the layout and launches
+ *                            nothing: it asks its backend for a named pass.
+ *   the backend              runs: batches of operations in slices, and passes.
+ *                            It knows cores (or a GPU) and no layout.
+ *
+ * Between them stand the kernels: the operation text of one design compiled for
+ * one pair of widths and one target. A backend finds them by design and widths; a
+ * policy names a pass by its number.
+ */
+#ifndef BH_TABLES_TABLE_H
+#define BH_TABLES_TABLE_H
+
+#include "base/gate.h"
+#include "bulkhash/bulkhash.h"
+
+/* What a step of an operation answers to its schedule. A step works on one region of memory, never
+ * waits, and holds nothing when it returns. */
+typedef enum bh_answer {
+    BH_DONE,  /* finished: outcome and value are set */
+    BH_NEXT,  /* go on at the region set */
+    BH_RETRY, /* someone else holds what I need; ask me again with the same region */
+    BH_STALL  /* the table itself must change; nothing visible was changed */
+} bh_answer;
+
+/* Where memory lies: the schedule brings a region of another tier in its own way. */
+typedef enum bh_tier { BH_TIER_NEAR, BH_TIER_HOST, BH_TIER_FILE } bh_tier;
+
+/* Memory that a step wants to work on, at most one page. In the near tier (the memory of the cores
+ * or of the GPU that runs the step) `offset` is an address. */
+typedef struct bh_region {
+    uint64_t offset;
+    uint32_t bytes;
+    bh_tier tier;
+} bh_region;
+
+/* Operations of one slice are named by 16 bits. */
+#define BH_SLICE_MOST 4096
+
+/* The kinds of slice that have a compiled instance of their own; all others run the mixed one. */
+typedef enum bh__slice_kind {
+    BH_SLICE_FIND,
+    BH_SLICE_INSERT,
+    BH_SLICE_ERASE,
+    BH_SLICE_ADD,
+    BH_SLICE_MIXED,
+    BH_SLICE_KINDS
+} bh__slice_kind;
+
+/*
+ * A slice: up to BH_SLICE_MOST operations that run under one shared hold of the gate, with one
+ * geometry. All pointers are to the slice's first element; what does not apply is NULL.
+ *
+ * `list` names the elements to run, `listed` of them; listed 0 means all `count` from the first
+ * on. On return it names the elements that stalled, `stalled` of them.
+ */
+typedef struct bh__slice {
+    const void *geometry; /* the design's descriptor, fixed while the slice runs */
+    const void *keys;
+    const void *values;
+    void *values_out;
+    uint8_t *outcomes;
+    const uint8_t *ops; /* NULL: all do `op` */
+    uint16_t *list;
+    const bh_system *system; /* to yield with, when everything in flight waits for other threads */
+    const char *target;      /* set by the kernels: who ran it */
+    uint32_t count;
+    uint32_t listed;
+    uint32_t stalled;
+    uint8_t op;
+    uint8_t ordered;      /* run one after the other; a stall ends the slice */
+    uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
+    uint64_t room;        /* new keys that may still be inserted; kernels count it down */
+    uint64_t inserted;
+    uint64_t erased;
+    uint64_t assigned;
+} bh__slice;
+
+/* Passes over a table that a policy may ask for. Each works on a range of items and takes the
+ * design's own argument, which its layout.h declares. */
+typedef enum bh__pass {
+    BH_PASS_SPLIT,  /* a part has doubled: move what belongs into the new half */
+    BH_PASS_PLACE,  /* finish a slice's stalled operations, the gate held alone */
+    BH_PASS_COUNT,  /* keys in each part of the table */
+    BH_PASS_EXPORT, /* copy pairs out */
+    BH_PASSES
+} bh__pass;
+
+typedef struct bh__kernels {
+    void (*slice[BH_SLICE_KINDS])(bh__slice *slice);
+    void (*pass[BH_PASSES])(void *argument, uint64_t first, uint64_t count);
+} bh__kernels;
+
+/* One call on arrays, checked. */
+typedef struct bh__batch {
+    const uint8_t *ops; /* NULL: all do `op` */
+    const void *keys;
+    const void *values;
+    void *values_out;
+    uint8_t *outcomes;
+    uint64_t n;
+    bh_op op;
+} bh__batch;
+
+typedef struct bh__backend bh__backend;
+typedef struct bh__policy bh__policy;
+
+/* What a context has for its tables. */
+struct bh__backend {
+    bh_system system;
+    bh_executor executor;
+    bh_pages pages;
+    const char *target;
+    /* NULL when this backend does not have the design at these widths. */
+    const bh__kernels *(*kernels)(const bh__backend *, bh_design, uint32_t key_bytes,
+                                  uint32_t value_bytes);
+    bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
+    /* Runs a pass over [0, items) in parts of `grain` items. */
+    void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
+                 uint64_t grain);
+};
+
+struct bh_table {
+    const bh__backend *backend;
+    const bh__policy *policy;
+    const bh__kernels *kernels;
+    bh_table_options options; /* as given, zeros replaced by what was chosen */
+    bh__gate gate;
+
+    /* Counts kept by slices with atomic additions; exact whenever no slice runs. `room` is what is
+     * left of the keys that may be there before the table grows, less what running slices have
+     * set aside: it never lets max_fill be passed. */
+    uint64_t room;
+    uint64_t keys;
+    uint64_t changes; /* how often something changed, for export's cursor */
+    const char *target;
+
+    /* Changed only with the gate held alone. */
+    uint64_t slots;
+    uint64_t max_keys;
+    uint64_t floor_keys; /* what capacity and reserve asked for */
+    uint64_t bytes;
+    uint64_t grows;
+    uint64_t keys_moved;
+    uint64_t longest_pause_ns;
+};
+
+/* What a policy did about a stalled slice. */
+typedef enum bh__resolved {
+    BH_RESOLVED_AGAIN,  /* run what the slice's list still names */
+    BH_RESOLVED_REFUSED /* the list names what cannot be done; *why says why */
+} bh__resolved;
+
+struct bh__policy {
+    const char *name;
+    /* Checks the design's options, replaces zeros, and makes the table with its memory. The
+     * common fields down to `gate` are set. The error sentence is written. */
+    bh_status (*create)(const bh_table *plan, bh_table **table);
+    void (*destroy)(bh_table *table);
+    /* The descriptor that slices get; fixed as long as the gate is held. */
+    const void *(*geometry)(const bh_table *table);
+    /* The following are called with the gate held alone. */
+    bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int may_grow, bh_status *why);
+    bh_status (*reserve)(bh_table *table, uint64_t keys);
+    void (*clear)(bh_table *table);
+    /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
+     * were copied, 0 only at the end or when room is 0. */
+    uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room);
+    uint64_t (*page_bytes)(const bh_table *table);
+};
+
+/* The policy of a design, NULL when this version does not have it. */
+const bh__policy *bh__policy_of(bh_design design);
+
+/* Takes up to `wanted` from the room for new keys, and gives back what was not used. */
+static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
+{
+    uint64_t room = __atomic_load_n(&table->room, __ATOMIC_RELAXED);
+    uint64_t taken;
+
+    do {
+        taken = room < wanted ? room : wanted;
+    } while (taken && !__atomic_compare_exchange_n(&table->room, &room, room - taken, 1,
+                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return taken;
+}
+
+static inline void bh__room_give(bh_table *table, uint64_t unused)
+{
+    if (unused)
+        __atomic_fetch_add(&table->room, unused, __ATOMIC_RELAXED);
+}
+
+/* Enters what a slice did into the table's counts. */
+static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
+{
+    uint64_t difference = slice->inserted - slice->erased;
+
+    if (difference)
+        __atomic_fetch_add(&table->keys, difference, __ATOMIC_RELAXED);
+    if (slice->inserted | slice->erased | slice->assigned)
+        __atomic_fetch_add(&table->changes, 1, __ATOMIC_RELAXED);
+    bh__room_give(table, slice->room + slice->erased);
+    if (__atomic_load_n(&table->target, __ATOMIC_RELAXED) != slice->target)
+        __atomic_store_n(&table->target, slice->target, __ATOMIC_RELAXED);
+}
+
+#endif

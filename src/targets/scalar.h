@@ -1,0 +1,54 @@
+/*
+ * The scalar target: plain C, no vector instructions. It is the reference that
+ * all others must agree with, and the one that ThreadSanitizer runs, because its
+ * line load consists of atomic loads.
+ */
+#ifndef BH_TARGETS_SCALAR_H
+#define BH_TARGETS_SCALAR_H
+
+#include "targets/cpu.h"
+
+#define BH_TARGET_NAME "scalar"
+
+typedef struct bh_line {
+    uint64_t word[8];
+} bh_line;
+
+/* Order: each load acquires, so a later load of the sequence number stays behind all of them. */
+BH_FN bh_line bh_line_load(const void *p)
+{
+    const uint64_t *from = (const uint64_t *)p;
+    bh_line line;
+    int i;
+
+    for (i = 0; i < 8; i++)
+        line.word[i] = bh_load64(from + i);
+    return line;
+}
+
+BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
+{
+    uint32_t mask = 0, i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t at = first + i;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        uint32_t half = ~at & 1;
+#else
+        uint32_t half = at & 1;
+#endif
+        mask |= (uint32_t)((uint32_t)(line.word[at / 2] >> (32 * half)) == key) << i;
+    }
+    return mask;
+}
+
+BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uint64_t key)
+{
+    uint32_t mask = 0, i;
+
+    for (i = 0; i < count; i++)
+        mask |= (uint32_t)(line.word[first + i] == key) << i;
+    return mask;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The vocabulary: the few words in which operations on tables are written, so
+ * that one text runs on every target. This header picks the target that the
+ * compilation asks for and says what its words promise. Nothing under src/tables
+ * knows more of a machine than this.
+ *
+ * The text is written for a *group*: the lanes that carry one operation. On a CPU
+ * these are the SIMD lanes of one thread; on a GPU one thread, or the threads of
+ * a tile. All variables of an operation have the same value in all lanes; lanes
+ * appear only inside the words.
+ *
+ * What every target gives:
+ *
+ *   BH_TARGET_NAME             the target's name, a string
+ *   BH_FN                      how a function of operation text is declared
+ *
+ * Words on shared memory. Each is one access that another thread may interleave
+ * with; a target that replays interleavings yields in them.
+ *
+ *   bh_load32, bh_load64       load with acquire: later accesses stay behind it
+ *   bh_store32, bh_store64     store with release: earlier accesses stay before it
+ *   bh_swap_if64(p, old, new)  if *p == old store new; 1 if it did. Acquire and release. One lane
+ *                              does it, all lanes get the answer
+ *   bh_add64(p, value)         adds to a counter; no order. One lane does it
+ *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
+ *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
+ *                              only if a sequence number beside it says so
+ *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p is wanted soon
+ *
+ * Words on registers.
+ *
+ *   bh_line_match32(line, first, count, key)   bit i is set where 4-byte word first + i of the line
+ *   bh_line_match64(line, first, count, key)   equals key, i < count (8-byte words in the second);
+ *                                              first and count are constants
+ *   bh_first(mask)             index of the lowest set bit; mask is not 0
+ *   bh_count(mask)             number of set bits
+ *   bh_high64(a, b)            the upper 64 bits of the product
+ *
+ * A line's loads must not be sunk below a later bh_load64 of its sequence number, neither by the
+ * compiler nor by the machine; each target says how it ensures that.
+ */
+#ifndef BH_TARGETS_TARGET_H
+#define BH_TARGETS_TARGET_H
+
+#include <stdint.h>
+
+#if defined(BH_TARGET_CUDA)
+#include "targets/cuda.h"
+#elif defined(BH_TARGET_AVX512)
+#include "targets/avx512.h"
+#elif defined(BH_TARGET_AVX2)
+#include "targets/avx2.h"
+#elif defined(BH_TARGET_SCALAR)
+#include "targets/scalar.h"
+#else
+#error "define one of BH_TARGET_SCALAR, BH_TARGET_AVX2, BH_TARGET_AVX512, BH_TARGET_CUDA"
+#endif
+
+#endif
