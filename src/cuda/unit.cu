@@ -1,0 +1,32 @@
+/*
+ * The operation text of all designs and widths as device code. A test compiles this
+ * file for sm_80 and sm_90, with BH_CUDA_TILE 1 and 8, wherever nvcc is present, so
+ * that the text in src/tables never drifts to the CPU's side. Nothing launches these
+ * kernels yet.
+ */
+#define BH_TARGET_CUDA 1
+#include "targets/target.h"
+
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 0
+#include "cuda/unit_instance.h"
+
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#include "cuda/unit_instance.h"
+
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 8
+#include "cuda/unit_instance.h"
+
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 0
+#include "cuda/unit_instance.h"
+
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 4
+#include "cuda/unit_instance.h"
+
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 8
+#include "cuda/unit_instance.h"

@@ -1,0 +1,93 @@
+/*
+ * One pair of widths of the device code: for each kind of slice a kernel in which a
+ * group (a thread, or a tile of BH_CUDA_TILE) carries one operation to its end, and
+ * a kernel for each pass. Included by unit.cu once for each pair.
+ */
+#include "tables/dycuckoo/ops.h"
+
+#define DEVICE(name) BH_NAME(bh_cuda_##name)
+
+/* Runs operation `at` of the slice. What it counts is added to the shared slice at the end; what
+ * stalls is marked, for the host to see to. */
+BH_FN void DEVICE(run)(bh__slice *shared, uint8_t *stalled, uint32_t kind)
+{
+    uint32_t at = (blockIdx.x * blockDim.x + threadIdx.x) / BH_CUDA_TILE;
+    bh__slice slice = *shared;
+    BH_NAME(bh_dy_op) op;
+    bh_region region;
+    bh_answer answer;
+
+    if (at >= slice.count)
+        return;
+    if (kind > BH_MAX)
+        kind = slice.ops[at];
+    slice.room = 1;
+    slice.inserted = slice.erased = slice.assigned = 0;
+    region = BH_NAME(bh_dy_begin)(&slice, &op, at, kind);
+    op.home = op.other = op.from = 0;
+    do {
+        answer = BH_NAME(bh_dy_step)(&slice, &op, kind, region.offset, &region);
+    } while (answer == BH_NEXT || answer == BH_RETRY);
+    if (bh_cuda_lane() == 0) {
+        if (slice.outcomes && answer == BH_DONE)
+            slice.outcomes[at] = op.outcome;
+        stalled[at] = answer == BH_STALL;
+    }
+    if (slice.inserted)
+        bh_add64(&shared->inserted, slice.inserted);
+    if (slice.erased)
+        bh_add64(&shared->erased, slice.erased);
+    if (slice.assigned)
+        bh_add64(&shared->assigned, slice.assigned);
+}
+
+__global__ void DEVICE(find)(bh__slice *slice, uint8_t *stalled)
+{
+    DEVICE(run)(slice, stalled, BH_FIND);
+}
+
+__global__ void DEVICE(insert)(bh__slice *slice, uint8_t *stalled)
+{
+    DEVICE(run)(slice, stalled, BH_INSERT);
+}
+
+__global__ void DEVICE(erase)(bh__slice *slice, uint8_t *stalled)
+{
+    DEVICE(run)(slice, stalled, BH_ERASE);
+}
+
+__global__ void DEVICE(add)(bh__slice *slice, uint8_t *stalled)
+{
+    DEVICE(run)(slice, stalled, BH_ADD);
+}
+
+__global__ void DEVICE(mixed)(bh__slice *slice, uint8_t *stalled)
+{
+    DEVICE(run)(slice, stalled, BH_MAX + 1);
+}
+
+#if BH_CUDA_TILE == 1
+__global__ void DEVICE(split)(bh_dy_split *split)
+{
+    BH_NAME(bh_dy_split_buckets)(split, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+
+__global__ void DEVICE(place)(bh__slice *slice)
+{
+    BH_NAME(bh_dy_place)(slice, 0, 1);
+}
+
+__global__ void DEVICE(count)(bh_dy_export *job)
+{
+    BH_NAME(bh_dy_count_parts)(job, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+
+__global__ void DEVICE(export)(bh_dy_export *job)
+{
+    BH_NAME(bh_dy_export_parts)(job, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+#endif
+
+#undef DEVICE
+#undef BH_KEY_BYTES
+#undef BH_VALUE_BYTES

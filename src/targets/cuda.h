@@ -1,0 +1,204 @@
+/*
+ * The CUDA target: the same words for a group of BH_CUDA_TILE threads of a warp,
+ * 1 (a thread per key) or 8 (a tile per key).
+ *
+ * In a tile the shared accesses are done by its first lane, and the others get the
+ * answer by a shuffle, so that all variables of an operation stay the same in all
+ * lanes; lane i holds words 2i and 2i+1 of a line. The order of a line load: the
+ * lanes meet before it, so that it comes after the acquire of the first lane, and
+ * after it, so that the first lane's next load comes after all lanes' parts.
+ *
+ * Nothing of this runs yet: it exists so that the operation text is compiled for
+ * the device from the first day on (src/cuda/unit.cu).
+ */
+#ifndef BH_TARGETS_CUDA_H
+#define BH_TARGETS_CUDA_H
+
+#include <stdint.h>
+
+#define BH_TARGET_NAME "cuda"
+#define BH_FN static __device__ __forceinline__
+
+#ifndef BH_CUDA_TILE
+#define BH_CUDA_TILE 1
+#endif
+#if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 8
+#error "BH_CUDA_TILE must be 1 or 8"
+#endif
+
+BH_FN uint32_t bh_cuda_lane(void)
+{
+    return threadIdx.x % BH_CUDA_TILE;
+}
+
+/* The threads of this tile within its warp. */
+BH_FN uint32_t bh_cuda_mask(void)
+{
+    return ((1u << BH_CUDA_TILE) - 1) << (threadIdx.x % 32 / BH_CUDA_TILE * BH_CUDA_TILE);
+}
+
+BH_FN void bh_cuda_meet(void)
+{
+    if (BH_CUDA_TILE > 1)
+        __syncwarp(bh_cuda_mask());
+}
+
+BH_FN uint32_t bh_cuda_share32(uint32_t value)
+{
+    return BH_CUDA_TILE > 1 ? __shfl_sync(bh_cuda_mask(), value, 0, BH_CUDA_TILE) : value;
+}
+
+BH_FN uint64_t bh_cuda_share64(uint64_t value)
+{
+    return BH_CUDA_TILE > 1 ? __shfl_sync(bh_cuda_mask(), value, 0, BH_CUDA_TILE) : value;
+}
+
+BH_FN uint32_t bh_load32(const void *p)
+{
+    uint32_t value = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return bh_cuda_share32(value);
+}
+
+BH_FN uint64_t bh_load64(const void *p)
+{
+    uint64_t value = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return bh_cuda_share64(value);
+}
+
+BH_FN void bh_store32(void *p, uint32_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(p), "r"(value) : "memory");
+}
+
+BH_FN void bh_store64(void *p, uint64_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+}
+
+BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
+{
+    uint64_t before = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("atom.acq_rel.gpu.cas.b64 %0, [%1], %2, %3;"
+                     : "=l"(before)
+                     : "l"(p), "l"(expected), "l"(desired)
+                     : "memory");
+    return bh_cuda_share64(before) == expected;
+}
+
+BH_FN void bh_add64(void *p, uint64_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+}
+
+/* Waiting for memory is what the other warps of a processor are for. */
+BH_FN void bh_bring(const void *p)
+{
+    (void)p;
+}
+
+BH_FN void bh_bring_to_write(const void *p)
+{
+    (void)p;
+}
+
+BH_FN uint32_t bh_first(uint32_t mask)
+{
+    return (uint32_t)__ffs((int)mask) - 1;
+}
+
+BH_FN uint32_t bh_count(uint32_t mask)
+{
+    return (uint32_t)__popc(mask);
+}
+
+BH_FN uint64_t bh_high64(uint64_t a, uint64_t b)
+{
+    return __umul64hi(a, b);
+}
+
+#define BH_CUDA_WORDS (16 / BH_CUDA_TILE)
+
+typedef struct bh_line {
+    uint32_t word[BH_CUDA_WORDS];
+} bh_line;
+
+BH_FN bh_line bh_line_load(const void *p)
+{
+    const char *at = (const char *)p + bh_cuda_lane() * (64 / BH_CUDA_TILE);
+    bh_line line;
+
+    bh_cuda_meet();
+#if BH_CUDA_TILE == 1
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        asm volatile("ld.acquire.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(line.word[4 * i]), "=r"(line.word[4 * i + 1]),
+                       "=r"(line.word[4 * i + 2]), "=r"(line.word[4 * i + 3])
+                     : "l"(at + 16 * i)
+                     : "memory");
+#else
+    asm volatile("ld.acquire.gpu.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(line.word[0]), "=r"(line.word[1])
+                 : "l"(at)
+                 : "memory");
+#endif
+    bh_cuda_meet();
+    return line;
+}
+
+#if BH_CUDA_TILE > 1
+/* Which lanes of this tile say yes. */
+BH_FN uint32_t bh_cuda_vote(int yes)
+{
+    uint32_t mask = bh_cuda_mask();
+
+    return __ballot_sync(mask, yes) >> bh_first(mask);
+}
+#endif
+
+BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
+{
+    uint32_t mask = 0;
+
+#if BH_CUDA_TILE == 1
+#pragma unroll
+    for (uint32_t i = 0; i < 16; i++)
+        mask |= (uint32_t)(line.word[i] == key) << i;
+#else
+    uint32_t even = bh_cuda_vote(line.word[0] == key) & 0xff;
+    uint32_t odd = bh_cuda_vote(line.word[1] == key) & 0xff;
+
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++)
+        mask |= (even >> i & 1) << 2 * i | (odd >> i & 1) << (2 * i + 1);
+#endif
+    return mask >> first & ((1u << count) - 1);
+}
+
+BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uint64_t key)
+{
+    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
+    uint32_t mask = 0;
+
+#if BH_CUDA_TILE == 1
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++)
+        mask |= (uint32_t)(line.word[2 * i] == low && line.word[2 * i + 1] == high) << i;
+#else
+    mask = bh_cuda_vote(line.word[0] == low && line.word[1] == high);
+#endif
+    return mask >> first & ((1u << count) - 1);
+}
+
+#endif
