@@ -25,8 +25,11 @@ bh_status bh__check_struct(const char *name, uint64_t given, uint64_t known)
 
 void bh_context_options_init_sized(bh_context_options *options, uint64_t struct_size)
 {
-    memset(options, 0, struct_size);
-    options->struct_size = struct_size;
+    bh_context_options all;
+
+    memset(&all, 0, sizeof all);
+    all.struct_size = struct_size;
+    memcpy(options, &all, struct_size < sizeof all ? struct_size : sizeof all);
 }
 
 /* A caller who replaces some functions must still bring all of them. */

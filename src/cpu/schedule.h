@@ -60,24 +60,29 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
                                        kind != BH_FIND);
 }
 
-/* Runs a slice; `kind` is a constant: a bh_op, or BH_KIND_MIXED. */
-BH_FN void BH_DESIGN(run)(bh__slice *slice, uint32_t kind)
+/*
+ * Runs a slice; `kind` is a constant: a bh_op, or BH_KIND_MIXED. It works on a copy of the slice
+ * that nobody else can point to, so that the compiler keeps its fields in registers while bytes
+ * are written to outcomes.
+ */
+BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
 {
     BH_DESIGN(flight) window[BH_WINDOW];
-    uint32_t total = slice->listed ? slice->listed : slice->count;
-    uint32_t most = slice->ordered ? 1 : BH_WINDOW;
+    bh__slice slice = *shared;
+    uint32_t total = slice.listed ? slice.listed : slice.count;
+    uint32_t most = slice.ordered ? 1 : BH_WINDOW;
     uint32_t flying = total < most ? total : most;
     uint32_t begun, waits = 0, i;
 
-    slice->target = BH_TARGET_NAME;
-    slice->stalled = 0;
+    slice.target = BH_TARGET_NAME;
+    slice.stalled = 0;
     for (begun = 0; begun < flying; begun++)
-        BH_DESIGN(launch)(slice, kind, begun, &window[begun]);
+        BH_DESIGN(launch)(&slice, kind, begun, &window[begun]);
     for (i = 0; flying; i = i + 1 < flying ? i + 1 : 0) {
         BH_DESIGN(flight) *flight = &window[i];
         uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
         bh_region next;
-        bh_answer answer = BH_DESIGN(step)(slice, &flight->op, op, flight->region, &next);
+        bh_answer answer = BH_DESIGN(step)(&slice, &flight->op, op, flight->region, &next);
 
         if (answer == BH_NEXT) {
             flight->region = bh_schedule_bring(next, op != BH_FIND);
@@ -86,33 +91,34 @@ BH_FN void BH_DESIGN(run)(bh__slice *slice, uint32_t kind)
         }
         if (answer == BH_RETRY) {
             if (++waits >= 2 * flying) {
-                slice->system->yield(slice->system->state);
+                slice.system->yield(slice.system->state);
                 waits = 0;
             }
             continue;
         }
         waits = 0;
         if (answer == BH_DONE) {
-            if (slice->outcomes)
-                slice->outcomes[flight->op.at] = flight->op.outcome;
+            if (slice.outcomes)
+                slice.outcomes[flight->op.at] = flight->op.outcome;
         } else {
             /* Names are read from the list before stalled ones are written to it: at most as many
              * have stalled as were begun. */
-            slice->list[slice->stalled++] = (uint16_t)flight->op.at;
-            if (slice->ordered) {
+            slice.list[slice.stalled++] = (uint16_t)flight->op.at;
+            if (slice.ordered) {
                 for (; begun < total; begun++)
-                    slice->list[slice->stalled++] =
-                        slice->listed ? slice->list[begun] : (uint16_t)begun;
+                    slice.list[slice.stalled++] =
+                        slice.listed ? slice.list[begun] : (uint16_t)begun;
             }
         }
         if (begun < total) {
-            BH_DESIGN(launch)(slice, kind, begun++, flight);
+            BH_DESIGN(launch)(&slice, kind, begun++, flight);
         } else {
             /* The last one moves into the gap, and is the next to be asked. */
             *flight = window[--flying];
             i = i ? i - 1 : flying ? flying - 1 : 0;
         }
     }
+    *shared = slice;
 }
 
 static void BH_DESIGN(slice_find)(bh__slice *slice)

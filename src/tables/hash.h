@@ -48,16 +48,22 @@ typedef struct bh_hash {
 
 BH_FN bh_hash bh_hash_key(uint64_t key, const bh_seed *seed)
 {
-    uint64_t x = key ^ seed->mask;
-    uint64_t low = x * seed->first, high = bh_high64(x, seed->first);
+    uint64_t high, low = bh_multiply(key ^ seed->mask, seed->first, &high);
     bh_hash h;
 
-    x = low ^ high;
-    low = x * seed->second;
-    high = bh_high64(x, seed->second);
+    low = bh_multiply(low ^ high, seed->second, &high);
     h.one = low ^ high;
     h.two = high + (low << 32 | low >> 32);
     return h;
+}
+
+/* Maps a word to [0, n) by its upper bits, evenly. */
+BH_FN uint64_t bh_hash_range(uint64_t word, uint64_t n)
+{
+    uint64_t high;
+
+    (void)bh_multiply(word, n, &high);
+    return high;
 }
 
 #endif

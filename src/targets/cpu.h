@@ -62,9 +62,12 @@ BH_FN uint32_t bh_count(uint32_t mask)
     return (uint32_t)__builtin_popcount(mask);
 }
 
-BH_FN uint64_t bh_high64(uint64_t a, uint64_t b)
+BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
 {
-    return (uint64_t)((__extension__(unsigned __int128) a * b) >> 64);
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+    *high = (uint64_t)(product >> 64);
+    return (uint64_t)product;
 }
 
 #endif

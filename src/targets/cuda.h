@@ -122,9 +122,10 @@ BH_FN uint32_t bh_count(uint32_t mask)
     return (uint32_t)__popc(mask);
 }
 
-BH_FN uint64_t bh_high64(uint64_t a, uint64_t b)
+BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
 {
-    return __umul64hi(a, b);
+    *high = __umul64hi(a, b);
+    return a * b;
 }
 
 #define BH_CUDA_WORDS (16 / BH_CUDA_TILE)

@@ -34,7 +34,7 @@
  *                                              first and count are constants
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_count(mask)             number of set bits
- *   bh_high64(a, b)            the upper 64 bits of the product
+ *   bh_multiply(a, b, &high)   the lower 64 bits of the product, and the upper ones
  *
  * A line's loads must not be sunk below a later bh_load64 of its sequence number, neither by the
  * compiler nor by the machine; each target says how it ensures that.

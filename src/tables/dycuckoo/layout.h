@@ -24,7 +24,7 @@
  * Where a key may live: its hash picks an ordered pair of subtables; the first is
  * its home. `base` buckets times 2^k form a subtable, and the bucket is
  *
- *     high64(h, base) + base * (h & (2^k - 1))
+ *     floor(h * base / 2^64) + base * (h & (2^k - 1))
  *
  * so doubling a subtable leaves each key where it is or moves it `old size` further,
  * as the next bit of h says (the paper's conflict-free upsizing): the old half keeps
@@ -56,7 +56,8 @@
 typedef struct bh_dy_subtable {
     uint64_t lines; /* address of the first bucket */
     uint64_t mask;  /* 2^doublings - 1 */
-    uint32_t doublings;
+    uint64_t doublings;
+    uint64_t unused; /* a power of two in size: begin indexes with a shift */
 } bh_dy_subtable;
 
 /* The descriptor that a slice takes once. */
@@ -67,6 +68,7 @@ typedef struct bh_dy_geometry {
     uint32_t subtables;
     bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
     uint8_t pair[BH_DY_PAIRS_MOST]; /* home subtable | other subtable << 4 */
+    bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: begin's one look-up */
 } bh_dy_geometry;
 
 /* Buckets of a subtable. */

@@ -78,25 +78,26 @@ BH_FN uint64_t bh_dy_word_other(bh_hash hash)
     return hash.two * 0xd6e8feb86659fd93ull;
 }
 
-BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, uint32_t subtable, uint64_t word)
+BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
+                             uint64_t word)
 {
-    const bh_dy_subtable *t = &geometry->subtable[subtable];
+    uint64_t base = geometry->base;
 
-    return t->lines +
-           BH_DY_LINE * (bh_high64(word, geometry->base) + geometry->base * (word & t->mask));
+    return subtable->lines +
+           BH_DY_LINE * (bh_hash_range(word, base) + base * (word & subtable->mask));
 }
 
-/* The ordered pair of subtables: home in the low four bits, other above. */
-BH_FN uint32_t bh_dy_pair_of(const bh_dy_geometry *geometry, bh_hash hash)
+/* The ordered pair of subtables of a key, as an index of geometry's pair and home. */
+BH_FN uint64_t bh_dy_pair_of(const bh_dy_geometry *geometry, bh_hash hash)
 {
-    return geometry->pair[(hash.two >> 32) * geometry->pairs >> 32];
+    return (hash.two >> 32) * geometry->pairs >> 32;
 }
 
-/* The filter bit, in its place in the meta word, of a key in a subtable that has doubled so often:
- * the next index bits of its home. */
-BH_FN uint64_t bh_dy_filter_bit(uint64_t word, uint32_t doublings)
+/* The filter bit of a key in its home's meta word, from the key's next index bits there: its word
+ * shifted right by the subtable's doublings. */
+BH_FN uint64_t bh_dy_filter_bit(uint64_t next_bits)
 {
-    return 1ull << (BH_DY_FILTER_SHIFT + (word >> doublings & (BH_DY_FILTER_BITS - 1)));
+    return 1ull << (BH_DY_FILTER_SHIFT + (next_bits & (BH_DY_FILTER_BITS - 1)));
 }
 
 /* Both places of a key. */
@@ -109,12 +110,14 @@ typedef struct bh_dy_places {
 BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key)
 {
     bh_hash hash = bh_hash_key(key, &geometry->seed);
-    uint32_t pair = bh_dy_pair_of(geometry, hash);
+    uint64_t pair = bh_dy_pair_of(geometry, hash);
+    const bh_dy_subtable *home = &geometry->home[pair];
+    const bh_dy_subtable *other = &geometry->subtable[geometry->pair[pair] >> 4];
     bh_dy_places places;
 
-    places.home = bh_dy_line_of(geometry, pair & 15, hash.one);
-    places.other = bh_dy_line_of(geometry, pair >> 4, bh_dy_word_other(hash));
-    places.filter = bh_dy_filter_bit(hash.one, geometry->subtable[pair & 15].doublings);
+    places.home = bh_dy_line_of(geometry, home, hash.one);
+    places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash));
+    places.filter = bh_dy_filter_bit(hash.one >> home->doublings);
     return places;
 }
 
@@ -147,7 +150,7 @@ typedef struct DY(op) {
     uint64_t other;
     uint64_t from;   /* MOVE: the bucket whose resident is to move */
     uint64_t seen;   /* find: home's meta word when it was looked at */
-    uint64_t filter; /* the key's filter bit in its home's meta word */
+    uint64_t next_bits; /* for the key's filter bit in its home's meta word */
     BH_KEY key;
     uint32_t at; /* index in the slice */
     uint8_t state;
@@ -243,14 +246,14 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at,
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     BH_KEY key = ((const BH_KEY *)slice->keys)[at];
     bh_hash hash = bh_hash_key(key, &geometry->seed);
-    uint32_t home = bh_dy_pair_of(geometry, hash) & 15;
+    const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
 
     op->key = key;
     op->at = at;
     op->op = (uint8_t)kind;
     op->state = BH_DY_HOME;
     op->moves = 0;
-    op->filter = bh_dy_filter_bit(hash.one, geometry->subtable[home].doublings);
+    op->next_bits = hash.one >> home->doublings;
     return bh_dy_region(bh_dy_line_of(geometry, home, hash.one));
 }
 
@@ -292,7 +295,7 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op,
     if (bh_load64(bh_dy_at(line)) != view.meta)
         return BH_RETRY;
     if (op->state == BH_DY_HOME) {
-        if (!(view.meta & op->filter))
+        if (!(view.meta & bh_dy_filter_bit(op->next_bits)))
             return DY(done)(op, BH_MISSING);
         op->seen = view.meta;
         return DY(go_other)(slice, op, line, next);
@@ -383,7 +386,8 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind,
     if (!DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (!view.match) {
-        if (view.meta & op->filter || (inserts && bh_dy_used(view.meta, SLOTS) == SLOTS_ALL))
+        if (view.meta & bh_dy_filter_bit(op->next_bits) ||
+            (inserts && bh_dy_used(view.meta, SLOTS) == SLOTS_ALL))
             return DY(go_other)(slice, op, line, next);
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta
@@ -439,7 +443,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind,
         home.meta = DY(insert)(slice, op, op->home, home.meta);
     } else {
         other.meta = DY(insert)(slice, op, line, other.meta);
-        home.meta |= op->filter;
+        home.meta |= bh_dy_filter_bit(op->next_bits);
     }
     bh_dy_unlock(line, other.meta);
     bh_dy_unlock(op->home, home.meta);
@@ -620,7 +624,7 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_dy_split *split = (bh_dy_split *)argument;
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[split->subtable];
-    uint32_t bit = subtable->doublings - 1;
+    uint64_t bit = subtable->doublings - 1;
     uint64_t half = BH_DY_LINE * (geometry->base << bit);
     uint64_t moved = 0, i;
 
@@ -635,7 +639,8 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
             uint32_t slot = bh_first(used);
             BH_KEY key = BH_LOAD_KEY(DY(key_at)(low, slot));
             bh_hash hash = bh_hash_key(key, &geometry->seed);
-            int is_home = (bh_dy_pair_of(geometry, hash) & 15) == split->subtable;
+            int is_home =
+                (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15) == split->subtable;
             uint64_t word = is_home ? hash.one : bh_dy_word_other(hash);
 
             if (word >> bit & 1) {

@@ -99,6 +99,15 @@ static int choose_options(bh_table *table)
     return 1;
 }
 
+/* Brings what begin looks up in line with the subtables. */
+static void publish(bh_dy_geometry *g)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->pairs; i++)
+        g->home[i] = g->subtable[g->pair[i] & 15];
+}
+
 static void destroy_blocks(bh__block *block, const bh_system *system)
 {
     uint32_t i;
@@ -154,7 +163,9 @@ static bh_status lay_out(dycuckoo *t, uint64_t base)
         t->geometry.subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
         t->geometry.subtable[i].mask = 0;
         t->geometry.subtable[i].doublings = 0;
+        t->geometry.subtable[i].unused = 0;
     }
+    publish(&t->geometry);
     table->slots = base * d * slots_per_bucket(table);
     table->max_keys = keys_allowed(table, table->slots);
     table->room = table->max_keys;
@@ -265,6 +276,7 @@ static bh_status grow(dycuckoo *t)
     g->subtable[smallest].lines = (uint64_t)(uintptr_t)t->block[smallest].memory;
     g->subtable[smallest].doublings++;
     g->subtable[smallest].mask = (1ull << g->subtable[smallest].doublings) - 1;
+    publish(g);
     split.geometry = g;
     split.subtable = smallest;
     split.moved = 0;

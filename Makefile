@@ -1,0 +1,52 @@
+# A thin front for the CMake presets (CMakePresets.json). The build itself is described in
+# CMakeLists.txt; `cmake -S . -B build && cmake --build build` works without this file.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+BUILD = cmake --build build/$(1) --parallel $(JOBS)
+# --no-tests=error: a tree in which no test was found is a failure, not a success.
+TEST = ctest --test-dir build/$(1) --parallel $(JOBS) --no-tests=error --output-on-failure
+
+# On top of the plain release preset, which must also build where a newer compiler warns of more.
+STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test test-huge clean
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install what is missing to build and test (Debian, apt-get).
+	@scripts/setup.sh
+
+build: ## Build the library and the programs into build/release.
+	@scripts/setup.sh build
+	cmake --preset release
+	$(call BUILD,release)
+
+run: ## Count the 31-mers of a real genome: E. coli, from Debian's archive.
+	@scripts/setup.sh build
+	cmake --preset release
+	$(call BUILD,release) --target bulkhash_program
+	@scripts/run-ecoli.sh build/release/bin/bulkhash build
+
+test: ## Build with and without sanitizers and run every test.
+	@scripts/setup.sh
+	cmake --preset asan
+	cmake --preset tsan
+	cmake --preset release $(STRICT)
+	$(call BUILD,asan)
+	$(call BUILD,tsan)
+	$(call BUILD,release)
+	$(call TEST,asan)
+	$(call TEST,tsan)
+	$(call TEST,release)
+
+test-huge: ## Run the tests of very large tables and batches (minutes, much address space).
+	@scripts/setup.sh
+	cmake --preset release $(STRICT)
+	$(call BUILD,release)
+	ctest --test-dir build/release -C huge -L huge --no-tests=error --output-on-failure
+
+clean: ## Remove everything that was built or downloaded.
+	rm -rf build

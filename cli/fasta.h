@@ -1,0 +1,42 @@
+/*
+ * Reads FASTA: records that begin with a line ">name comment" and go on with lines of letters.
+ * The caller gets a file of any size in order, a piece of a line at a time, and never holds a
+ * whole record: chromosomes of several thousand million letters need no more memory than a short
+ * read. Lines may end in LF, CR LF or CR, and the last one may have no end.
+ */
+#ifndef BULKHASH_CLI_FASTA_H
+#define BULKHASH_CLI_FASTA_H
+
+#include "input.h"
+
+enum fasta_event {
+    FASTA_END,
+    FASTA_RECORD, /* a new record begins: what follows does not join what came before */
+    FASTA_LETTERS /* some letters of the record, in the order of the file */
+};
+
+struct fasta {
+    struct input input;
+    unsigned char *buffer;
+    size_t begin, end; /* what lies in the buffer and is not used yet */
+    bool at_line_start;
+    bool in_header;
+    uint64_t record; /* number of the record, from 1 */
+    char name[40];   /* its name, or the beginning of it: for error sentences */
+    size_t name_length;
+    bool name_complete;
+};
+
+/* Opens the file and looks at its beginning; what is not FASTA ends here. */
+void fasta_open(struct fasta *fasta, const char *path);
+
+/* Goes on in the file. With FASTA_LETTERS, *letters points at *count bytes that are valid until the
+ * next call. They are as the file has them: lower case, blanks and anything else included. */
+enum fasta_event fasta_next(struct fasta *fasta, const unsigned char **letters, size_t *count);
+
+/* Ends the program because of a byte among the letters that no sequence can have. */
+_Noreturn void fasta_fail_byte(const struct fasta *fasta, unsigned char byte);
+
+void fasta_close(struct fasta *fasta);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * The program `bulkhash`: the library's jobs from the shell. Its first argument is a command; each
+ * command is a file of its own here (count.c, devices.c, bench.c) and uses nothing of the library
+ * but its public header. Start with count.c: it is the whole way from a file to a result.
+ *
+ * Exit status: 0 done, 1 failed, 2 wrong command line (error.h).
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "bulkhash/bulkhash.h"
+#include "commands.h"
+#include "error.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "bulkhash: hash tables for arrays, with millions of keys in one go\n"
+    "\n"
+    "usage: bulkhash COMMAND ARGUMENTS\n"
+    "\n"
+    "commands:\n"
+    "  count      count the k-mers of a FASTA file, or the numbers of an integer array\n"
+    "                 bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
+    "                 bulkhash count ids.npy --output counts.tsv\n"
+    "             bulkhash count --help tells the rest.\n"
+    "  devices    tell what this machine can count with\n"
+    "                 bulkhash devices\n"
+    "  bench      measure the library (runs the program bulkhash-bench)\n"
+    "                 bulkhash bench --help\n"
+    "\n"
+    "options:\n"
+    "  -h, --help     print this\n"
+    "  -V, --version  print the version\n"
+    "\n"
+    "The environment variable BULKHASH_TARGET (scalar, avx2 or avx512) chooses the instruction\n"
+    "set; without it the best one of this machine is taken. Exit status: 0 done, 1 failed, 2\n"
+    "wrong command line; every error is one sentence on standard error.\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
+
+/* A caller may have closed the standard descriptors. A file that we open would then get their
+ * numbers, and our messages would end up in it. */
+static void open_standard_descriptors(void)
+{
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) == -1 && open("/dev/null", O_RDWR) != descriptor)
+            exit(EXIT_FAILED);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    if (argc < 2)
+        fail_usage("no command given; see bulkhash --help");
+
+    const char *word = argv[1];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+
+    bool wants_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    bool wants_version = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+    if (!wants_help && !wants_version)
+        fail_usage("%s: no such command; see bulkhash --help", word);
+    if (wants_help)
+        fputs(help, stdout);
+    else
+        printf("bulkhash %s\n", bh_version());
+    finish_standard_output();
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,44 @@
+/*
+ * Arrays in NumPy's file format, .npy: a magic string, a version, the length of a header, the
+ * header (the text of a Python dictionary with the type of the elements, their order and the
+ * shape of the array) and then the elements. Reads arrays of integers of any width and shape as
+ * one long row of keys; writes the header of the result, a row of (key, count) pairs.
+ */
+#ifndef BULKHASH_CLI_NPY_H
+#define BULKHASH_CLI_NPY_H
+
+#include "input.h"
+
+struct npy {
+    struct input input;
+    uint32_t item_bytes; /* of an element in the file: 1, 2, 4 or 8 */
+    bool is_signed;
+    bool big_endian;
+    uint32_t key_bytes; /* of a key: 4, or 8 for elements of 8 bytes */
+    uint64_t items;     /* how many elements the header says */
+    uint64_t items_read;
+    unsigned char *buffer;
+    size_t buffer_items;
+};
+
+/* Opens the file, reads the header and compares it with the size of the file. Whatever is not an
+ * array of integers ends here. */
+void npy_open(struct npy *npy, const char *path);
+
+/* Reads up to `room` (> 0) elements and writes them as keys of key_bytes in the machine's byte
+ * order; narrower ones are widened, with their sign if they have one. Answers how many; 0 at the
+ * end. A file that does not hold what its header says ends the program. */
+size_t npy_read(struct npy *npy, void *keys, size_t room);
+
+void npy_close(struct npy *npy);
+
+/* The result: a header, then pairs of 16 bytes. */
+enum { npy_pair_header_bytes = 128, npy_pair_bytes = 16 };
+
+/* Writes the header of an array of `pairs` pairs, npy_pair_header_bytes long. */
+void npy_pair_header(uint64_t pairs, char *header);
+
+/* Writes one pair, npy_pair_bytes long. */
+void npy_pair(uint64_t key, uint64_t count, unsigned char *bytes);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * Writes the output file (see output.h). Every step of write, fsync, close and rename is checked: a
+ * full disk may show in any of them. The name of the temporary file is kept where the exit handler
+ * and the signal handler find it; it is set and cleared with signals held back, so that there is no
+ * instant at which the file exists and nobody would remove it.
+ */
+#define _XOPEN_SOURCE 700
+
+#include "output.h"
+
+#include "error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char temporary_path[PATH_MAX];
+static volatile sig_atomic_t temporary_exists;
+
+static void remove_temporary(void)
+{
+    if (temporary_exists) {
+        temporary_exists = 0;
+        unlink(temporary_path);
+    }
+}
+
+/* The signals whose usual effect is to end the program. */
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+enum { ending_signal_count = sizeof ending_signals / sizeof *ending_signals };
+
+/* Removes the file and lets the signal end the program as it would have without us. */
+static void on_signal(int signal_number)
+{
+    remove_temporary();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void handle_signals(void)
+{
+    struct sigaction action, old;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < ending_signal_count; i++) {
+        /* What the caller had ignored (nohup) stays ignored. */
+        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(ending_signals[i], &action, NULL);
+    }
+    /* A file size limit (ulimit -f) then shows as an error of write(). */
+    signal(SIGXFSZ, SIG_IGN);
+    atexit(remove_temporary);
+}
+
+static void hold_signals(sigset_t *before)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    for (int i = 0; i < ending_signal_count; i++)
+        sigaddset(&held, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+/* The length of the folder part of a path, its slash included; 0: the current folder. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* Makes a file with a name of its own in the target's folder, the only place from where rename()
+ * can put it in the target's place in one step. */
+static int create_temporary(const char *path, const char *target)
+{
+    int descriptor = -1;
+    sigset_t before;
+
+    hold_signals(&before);
+    for (unsigned attempt = 0; descriptor < 0 && attempt < 1000; attempt++) {
+        int length = snprintf(temporary_path, sizeof temporary_path, "%.*s.bulkhash-%ld-%u.tmp",
+                              (int)folder_length(target), target, (long)getpid(), attempt);
+        if (length < 0 || (size_t)length >= sizeof temporary_path) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        descriptor = open(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    int error = errno;
+    temporary_exists = descriptor >= 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (descriptor < 0)
+        fail("%s: cannot be written, its folder takes no new file: %s; choose another --output",
+             path, strerror(error));
+    return descriptor;
+}
+
+void output_open(struct output *output, const char *path, const struct stat *input)
+{
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+
+    memset(output, 0, sizeof *output);
+    output->path = path;
+    if (!exists && errno != ENOENT)
+        fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
+    if (path[folder_length(path)] == '\0' || (exists && S_ISDIR(status.st_mode)))
+        fail("%s: is a folder; --output takes the name of a file", path);
+    if (exists && status.st_dev == input->st_dev && status.st_ino == input->st_ino)
+        fail("%s: is the input file; choose another --output", path);
+    if (exists && access(path, W_OK) != 0)
+        fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
+    if (!exists && lstat(path, &status) == 0)
+        fail("%s: is a symbolic link that leads nowhere; remove it or choose another --output",
+             path);
+
+    output->buffer = malloc(output_buffer_bytes);
+    if (output->buffer == NULL)
+        fail("%s: no memory to write it; free some and try again", path);
+
+    handle_signals();
+    if (exists && !S_ISREG(status.st_mode)) {
+        output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        if (output->descriptor < 0)
+            fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
+        return;
+    }
+    output->target = exists ? realpath(path, NULL) : strdup(path);
+    if (output->target == NULL)
+        fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
+    output->descriptor = create_temporary(path, output->target);
+    if (exists) /* the new file takes over who may read and write the old one */
+        (void)fchmod(output->descriptor, status.st_mode & 0777);
+}
+
+static _Noreturn void fail_write(const struct output *output)
+{
+    const char *remedy = errno == ENOSPC || errno == EDQUOT || errno == EFBIG
+                             ? "make room there or choose another --output"
+                             : "choose another --output";
+    fail("%s: cannot be written: %s; %s", output->path, strerror(errno), remedy);
+}
+
+void output_flush(struct output *output)
+{
+    size_t done = 0;
+
+    while (done < output->used) {
+        ssize_t wrote = write(output->descriptor, output->buffer + done, output->used - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote == 0)
+            errno = EIO; /* POSIX leaves open what that means; it must not be an endless loop */
+        if (wrote <= 0)
+            fail_write(output);
+        done += (size_t)wrote;
+    }
+    output->used = 0;
+}
+
+/* Brings the new name to the disk. Not all file systems can, and the file itself is safe, so what
+ * this answers does not matter. */
+static void sync_folder(const char *target)
+{
+    char folder[PATH_MAX];
+    size_t length = folder_length(target);
+
+    snprintf(folder, sizeof folder, "%.*s", (int)length, target);
+    int descriptor = open(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        (void)fsync(descriptor);
+        close(descriptor);
+    }
+}
+
+void output_commit(struct output *output)
+{
+    output_flush(output);
+    if (output->target != NULL && fsync(output->descriptor) != 0)
+        fail_write(output);
+    if (close(output->descriptor) != 0 && errno != EINTR)
+        fail_write(output);
+    if (output->target != NULL) {
+        sigset_t before;
+        hold_signals(&before);
+        if (rename(temporary_path, output->target) != 0)
+            fail_write(output);
+        temporary_exists = 0;
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        sync_folder(output->target);
+    }
+    free(output->target);
+    free(output->buffer);
+}

@@ -1,0 +1,25 @@
+/*
+ * Brings a table of counts into an output file: as lines of text (the key, a tab, the count), or as
+ * a .npy array of pairs; in the table's order or sorted by key.
+ */
+#ifndef BULKHASH_CLI_RESULT_H
+#define BULKHASH_CLI_RESULT_H
+
+#include "bulkhash/bulkhash.h"
+#include "output.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct result_format {
+    uint32_t key_bytes; /* of the table's keys: 4 or 8; its values are counts of 8 */
+    uint32_t k;         /* keys are k-mers of so many letters; 0: they are integers */
+    bool is_signed;     /* of integers */
+    bool is_sorted;     /* lines in ascending order of keys */
+    bool is_npy;        /* .npy instead of lines */
+};
+
+/* Writes all of the table. */
+void result_write(bh_table *table, const struct result_format *format, struct output *output);
+
+#endif

@@ -1,0 +1,38 @@
+# What `cmake --install` lays down: library, header, programs, and the files by which pkg-config
+# and find_package() find them.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS bulkhash EXPORT bulkhashTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bulkhash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN *.h)
+if(installed_programs)
+  install(TARGETS ${installed_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# Paths relative to the .pc file hold wherever the tree is installed or moved to.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_FULL_LIBDIR})
+  set(pc_includedir ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+  file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/bulkhash.pc.in ${CMAKE_BINARY_DIR}/bulkhash.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/bulkhash.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhash)
+install(EXPORT bulkhashTargets NAMESPACE bulkhash:: DESTINATION ${cmake_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bulkhashConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/bulkhashConfig.cmake INSTALL_DESTINATION ${cmake_dir})
+# Before 1.0 every minor version may change the interface.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/bulkhashConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/bulkhashConfig.cmake ${CMAKE_BINARY_DIR}/bulkhashConfigVersion.cmake
+  DESTINATION ${cmake_dir})

@@ -1,0 +1,81 @@
+# The library: plain sources, and one source compiled once for each instruction set.
+
+file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/base/*.c
+  ${PROJECT_SOURCE_DIR}/src/targets/*.c
+  ${PROJECT_SOURCE_DIR}/src/primitives/*.c
+  ${PROJECT_SOURCE_DIR}/src/tables/*.c
+  ${PROJECT_SOURCE_DIR}/src/storage/*.c
+  ${PROJECT_SOURCE_DIR}/src/cpu/*.c
+  ${PROJECT_SOURCE_DIR}/src/api/*.c)
+set(unit_source ${PROJECT_SOURCE_DIR}/src/cpu/unit.c)
+list(REMOVE_ITEM library_sources ${unit_source})
+
+# Names of the instruction sets, and for each the flags that unit.c gets.
+set(bulkhash_targets scalar)
+set(unit_flags_scalar -DBH_TARGET_SCALAR=1)
+set(unit_flags_avx2
+  -DBH_TARGET_AVX2=1 -mavx2 -mbmi -mbmi2 -mlzcnt -mprfchw -mtune=haswell)
+set(unit_flags_avx512
+  -DBH_TARGET_AVX512=1 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mbmi -mbmi2 -mlzcnt -mprfchw)
+
+check_source_compiles(C "#if !defined(__x86_64__)
+#error not x86-64
+#endif
+int main(void) { return 0; }" BULKHASH_X86_64)
+
+# ThreadSanitizer sees a vector load of a line as plain reads that race, so it gets the scalar
+# unit alone, whose loads are atomic word by word.
+if(BULKHASH_X86_64 AND NOT BULKHASH_SANITIZE STREQUAL "thread")
+  foreach(name avx2 avx512)
+    string(TOUPPER ${name} upper)
+    string(REPLACE ";" " " flags "${unit_flags_${name}}")
+    check_c_compiler_flag("${flags}" BULKHASH_COMPILER_HAS_${upper})
+    if(BULKHASH_COMPILER_HAS_${upper})
+      list(APPEND bulkhash_targets ${name})
+      list(APPEND have_definitions BH_HAVE_${upper}=1)
+    endif()
+  endforeach()
+endif()
+list(JOIN bulkhash_targets " " names)
+message(STATUS "bulkhash: instruction sets: ${names}")
+
+function(bulkhash_library_part name)
+  add_library(${name} OBJECT ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE bulkhash_flags Threads::Threads)
+  # The check of what the machine can do must not be merged with code compiled for more than
+  # that, so no link-time optimisation even where a surrounding project asks for it.
+  set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endfunction()
+
+bulkhash_library_part(bulkhash_objects ${library_sources})
+target_compile_definitions(bulkhash_objects PRIVATE ${have_definitions})
+set(all_objects $<TARGET_OBJECTS:bulkhash_objects>)
+foreach(name ${bulkhash_targets})
+  bulkhash_library_part(unit_${name} ${unit_source})
+  target_compile_options(unit_${name} PRIVATE ${unit_flags_${name}})
+  list(APPEND all_objects $<TARGET_OBJECTS:unit_${name}>)
+endforeach()
+
+add_library(bulkhash SHARED ${all_objects})
+add_library(bulkhash::bulkhash ALIAS bulkhash)
+set_target_properties(bulkhash PROPERTIES
+  LINKER_LANGUAGE C
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR})
+target_include_directories(bulkhash INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(bulkhash PRIVATE $<BUILD_INTERFACE:bulkhash_flags> Threads::Threads)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT BULKHASH_SANITIZE)
+  # Sanitizers leave their own functions undefined in a shared library.
+  target_link_options(bulkhash PRIVATE -Wl,--no-undefined)
+endif()
+
+# The same objects with nothing hidden, for tests and benchmarks that look inside.
+add_library(bulkhash_internal STATIC EXCLUDE_FROM_ALL ${all_objects})
+set_target_properties(bulkhash_internal PROPERTIES LINKER_LANGUAGE C)
+target_include_directories(bulkhash_internal INTERFACE
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(bulkhash_internal INTERFACE Threads::Threads)

@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# Checks the rules that hold for the source tree and that no compiler knows:
+#   scripts/check-rules.sh [ROOT]
+#   scripts/check-rules.sh --self-test     breaks each rule in a small tree and wants it noticed
+#
+# Folders: base <- targets, primitives, storage <- tables <- cpu, cuda <- api <- cli, bench, tests,
+# examples. A file includes its own folder and folders further left; the public header is open to
+# all; cli, examples and tests/consumer see nothing else.
+# src/: no printing, no exit, no standalone fences. src/tables: no header of a platform and none
+# of libc but stdint, stddef and stdbool, no #if about a vendor, no call of libc.
+# Nowhere: a warning or a sanitizer switched off.
+set -euo pipefail
+export LC_ALL=C
+
+check() { # check ROOT: prints every violation; fails when there is one
+    (
+        cd "$1"
+        find include src cli bench tests examples -type f \
+            \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' \
+            -o -name '*.cpp' -o -name '*.inc' \) 2>/dev/null | sort | awk "$program"
+    )
+}
+
+# Reads names of files and checks each.
+program='
+BEGIN {
+    level["include"] = 0
+    level["base"] = 1
+    level["targets"] = level["primitives"] = level["storage"] = 2
+    level["tables"] = 3
+    level["cpu"] = level["cuda"] = 4
+    level["api"] = 5
+    level["cli"] = level["bench"] = level["tests"] = level["examples"] = level["tests/consumer"] = 6
+    public_only["cli"] = public_only["examples"] = public_only["tests/consumer"] = 1
+    header_of_tables["stdint.h"] = header_of_tables["stddef.h"] = header_of_tables["stdbool.h"] = 1
+    word = "(^|[^A-Za-z0-9_.>])"
+    while ((getline name) > 0) {
+        files[++count] = name
+        known[name] = 1
+    }
+    for (i = 1; i <= count; i++)
+        check_file(files[i])
+    if (!count) {
+        print "no source file found"
+        bad = 1
+    }
+    exit bad
+}
+
+# The folder that the rule speaks of: src/base/x.c -> base, cli/x.c -> cli.
+function folder_of(name,    part) {
+    if (name ~ /^tests\/consumer\//) return "tests/consumer"
+    split(name, part, "/")
+    return part[1] == "src" ? part[2] : part[1]
+}
+
+# a/b/../c -> a/c
+function normal(path,    part, n, i, out, kept) {
+    n = split(path, part, "/")
+    kept = 0
+    for (i = 1; i <= n; i++) {
+        if (part[i] == "." || part[i] == "") continue
+        if (part[i] == ".." && kept > 0) { kept--; continue }
+        out[++kept] = part[i]
+    }
+    path = ""
+    for (i = 1; i <= kept; i++) path = path (i > 1 ? "/" : "") out[i]
+    return path
+}
+
+# The line without comments. `in_comment` lasts from line to line. What is inside quotes stays.
+function without_comments(line,    out, i, c, two, quote) {
+    out = ""
+    quote = ""
+    for (i = 1; i <= length(line); i++) {
+        c = substr(line, i, 1)
+        two = substr(line, i, 2)
+        if (in_comment) {
+            if (two == "*/") { in_comment = 0; i++; out = out " " }
+        } else if (quote != "") {
+            out = out c
+            if (c == "\\") { out = out substr(line, ++i, 1) }
+            else if (c == quote) quote = ""
+        } else if (two == "/*") { in_comment = 1; i++ }
+        else if (two == "//") break
+        else {
+            if (c == "\"" || c == "\047") quote = c
+            out = out c
+        }
+    }
+    return out
+}
+
+function violation(what) {
+    printf "%s:%d: %s\n", name_now, line_number, what
+    bad = 1
+}
+
+function check_include(line, folder,    quoted, header, here, found, other) {
+    if (line !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) {
+        violation("an #include whose file is not spelled out cannot be checked")
+        return
+    }
+    quoted = line ~ /include[ \t]*"/
+    header = line
+    sub(/^[ \t]*#[ \t]*include[ \t]*["<]/, "", header)
+    sub(/[">].*$/, "", header)
+    here = name_now
+    sub(/[^\/]*$/, "", here)
+    found = ""
+    if (quoted && (normal(here header) in known)) found = normal(here header)
+    else if (normal("include/" header) in known) found = normal("include/" header)
+    else if (normal("src/" header) in known) found = normal("src/" header)
+    else if (normal("tests/" header) in known) found = normal("tests/" header)
+
+    if (found == "") {
+        if (quoted) violation("\"" header "\" is not in the tree")
+        else if (folder == "tables" && !(header in header_of_tables))
+            violation("<" header "> in src/tables; what it is for belongs in src/base or src/targets")
+        return
+    }
+    other = folder_of(found)
+    if (other == folder || other == "include") return
+    if (folder == "include") violation("the public header includes " found)
+    else if (folder in public_only) violation("includes " found "; it may use the public header only")
+    else if (!(other in level) || !(folder in level)) violation("includes " found ", a folder without a rule")
+    else if (level[other] >= level[folder]) violation(folder " must not depend on " other " (" found ")")
+}
+
+function check_file(name,    line, code, folder) {
+    name_now = name
+    line_number = 0
+    in_comment = 0
+    folder = folder_of(name)
+    while ((getline line < name) > 0) {
+        line_number++
+        if (line ~ /NOLINT/) violation("a switched-off warning")
+        line = without_comments(line)
+        if (line ~ /^[ \t]*#[ \t]*include/) {
+            check_include(line, folder)
+            continue
+        }
+        code = line
+        gsub(/\\./, "", code)
+        gsub(/"[^"]*"/, "\"\"", code)
+        if (code ~ /#[ \t]*pragma.*diagnostic[ \t]+ignored|_Pragma|no_sanitize/)
+            violation("a switched-off warning or sanitizer")
+        if (name !~ /^src\//) continue
+        if (code ~ word "(printf|fprintf|vprintf|vfprintf|dprintf|puts|fputs|putchar|putc|fputc|perror)[ \t]*\\(" ||
+            code ~ word "(stdout|stderr)([^A-Za-z0-9_]|$)")
+            violation("the library never prints")
+        if (code ~ word "(exit|_exit|_Exit|quick_exit|abort|raise|__builtin_trap|assert)[ \t]*\\(")
+            violation("the library never exits or aborts")
+        if (code ~ /atomic_thread_fence|atomic_signal_fence|__sync_/)
+            violation("a standalone fence or an old atomic; put the order on the access")
+        if (folder == "tables") {
+            if (code ~ /^[ \t]*#[ \t]*(if|ifdef|ifndef|elif).*(__AVX|__SSE|__BMI|__x86|__amd64|__i386|__aarch64|__ARM|__arm|__NEON|__CUDA|__NVCC|__HIP|__GNUC__|__GLIBC__|__clang__|__linux|__unix|__APPLE__|_MSC_VER|_WIN32)/)
+                violation("an #if about a vendor in src/tables; it belongs in src/targets")
+            if (code ~ word "(malloc|calloc|realloc|free|memcpy|memmove|memset|memcmp|strlen|strcmp|snprintf|qsort|mmap|munmap|madvise|pthread_[a-z_]+)[ \t]*\\(")
+                violation("a call of libc in src/tables; go through src/base")
+        }
+    }
+    close(name)
+}
+'
+
+# --- self-test --------------------------------------------------------------------------------
+
+make_tree() { # make_tree ROOT: a small tree that keeps every rule
+    rm -rf "$1"
+    mkdir -p "$1"/{include/bulkhash,src/{base,targets,primitives,storage,tables/one,cpu,cuda,api},cli,bench,tests/{unit,support,consumer},examples}
+    (
+        cd "$1"
+        printf '#include <stdint.h>\n' >include/bulkhash/bulkhash.h
+        printf '#include <bulkhash/bulkhash.h>\n#include <stdlib.h>\n/* printf(1) exit(1)\n * abort() */\n' >src/base/base.h
+        printf '#include "base/base.h"\n#include <immintrin.h>\n' >src/targets/target.h
+        printf '#include "base/base.h"\n' >src/primitives/scan.h
+        printf '#include "base/base.h"\n' >src/storage/tier.h
+        printf '#include <stddef.h>\n#include "targets/target.h"\n#include "layout.h"\n' >src/tables/one/ops.h
+        printf '#include "base/base.h"\n' >src/tables/one/layout.h
+        printf '#include "tables/one/ops.h"\nstatic const char *m = "exit(1)"; // abort()\n' >src/cpu/unit.c
+        printf '#include "tables/one/ops.h"\n' >src/cuda/unit.cu
+        printf '#include "cpu/unit.c"\nint f(void) { system->exit(1); return snprintf(a, 1, "x"); }\n' >src/api/table.c
+        printf '#include "bulkhash/bulkhash.h"\n#include "main.h"\n#include <stdio.h>\n' >cli/main.c
+        printf '\n' >cli/main.h
+        printf '#include "api/table.c"\n' >bench/bench.c
+        printf '#include "support/model.h"\n#include "api/table.c"\n' >tests/unit/contract.c
+        printf '\n' >tests/support/model.h
+        printf '#include <bulkhash/bulkhash.h>\n' | tee tests/consumer/main.c >examples/quickstart.c
+    )
+}
+
+self_test() {
+    local broken said failed=0 cases=0 file text
+    root=$(mktemp -d "${TMPDIR:-/tmp}/bulkhash-rules.XXXXXX")
+    trap 'rm -rf "$root"' EXIT # root is global: the trap runs after this function
+    make_tree "$root/tree"
+    check "$root/tree" || { echo "self-test: a tree that keeps the rules was refused" >&2; return 1; }
+    while IFS='|' read -r file text; do
+        [[ -n $file ]] || continue
+        cases=$((cases + 1))
+        make_tree "$root/tree"
+        broken=$root/tree/$file
+        printf '%s\n' "$text" >>"$broken"
+        said=$(check "$root/tree") && { echo "self-test: not noticed in $file: $text" >&2; failed=1; continue; }
+        [[ $said == "$file:$(wc -l <"$broken"):"* ]] ||
+            { echo "self-test: $file: $text: not named, but: $said" >&2; failed=1; }
+    done <<'END'
+src/base/base.h|#include "targets/target.h"
+src/base/base.h|#include "storage/tier.h"
+src/base/base.h|#include "../tables/one/layout.h"
+src/targets/target.h|#include "tables/one/layout.h"
+src/targets/target.h|#include "primitives/scan.h"
+src/primitives/scan.h|#include "storage/tier.h"
+src/storage/tier.h|#include "api/table.c"
+src/tables/one/ops.h|#include "cpu/unit.c"
+src/tables/one/ops.h|#  include  <api/table.c>
+src/cpu/unit.c|#include "api/table.c"
+src/cpu/unit.c|#include "../cuda/unit.cu"
+src/cuda/unit.cu|#include "cpu/unit.c"
+src/api/table.c|#include "cli/main.h"
+src/api/table.c|#include "../../cli/main.h"
+src/api/table.c|#include "support/model.h"
+src/api/table.c|#include "nowhere.h"
+src/api/table.c|#include CHOSEN_ELSEWHERE
+include/bulkhash/bulkhash.h|#include "../../src/base/base.h"
+cli/main.c|#include "base/base.h"
+cli/main.c|#include "api/table.c"
+examples/quickstart.c|#include "base/base.h"
+tests/consumer/main.c|#include "base/base.h"
+tests/unit/contract.c|#include "../../bench/bench.c"
+src/tables/one/ops.h|#include <immintrin.h>
+src/tables/one/ops.h|#include <cuda_runtime.h>
+src/tables/one/ops.h|#include <string.h>
+src/tables/one/ops.h|#ifdef __AVX2__
+src/tables/one/ops.h|#if defined(__CUDA_ARCH__)
+src/tables/one/ops.h|static void f(void *a) { free(a); }
+src/tables/one/ops.h|static void f(char *a) { /* x */ memcpy(a, a + 1, 1); }
+src/api/table.c|static void f(void) { printf("x"); }
+src/api/table.c|static void f(void) { fprintf (stderr, "x"); }
+src/base/base.h|static inline void f(void) { if (x) exit(1); }
+src/cpu/unit.c|abort();
+src/targets/target.h|__atomic_thread_fence(__ATOMIC_SEQ_CST);
+src/cpu/unit.c|__sync_synchronize();
+src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
+cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);
+tests/unit/contract.c|int x; // NOLINT
+END
+    ((failed == 0)) && echo "self-test: $cases broken rules, all noticed"
+    return "$failed"
+}
+
+if [[ ${1-} == --self-test ]]; then
+    self_test
+else
+    check "${1:-$(dirname "${BASH_SOURCE[0]}")/..}" && echo "the tree keeps the rules"
+fi

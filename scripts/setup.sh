@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what is missing, on Debian and its relatives; elsewhere says what is missing:
+#   scripts/setup.sh [build] [test]        both when none is named
+# Looks for the tools and headers themselves, so that what came from elsewhere counts too, and
+# touches neither network nor package manager when nothing is missing.
+set -euo pipefail
+parts=" ${*:-build test} "
+
+has_command() { command -v "$1" >/dev/null 2>&1; }
+has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
+has_clang_sanitizers() { # the compiler alone does not bring the run-time libraries
+    has_command clang && echo 'int main(void) { return 0; }' |
+        clang -x c -fsanitize=thread -o /dev/null - >/dev/null 2>&1
+}
+
+missing=()
+need() { # need PACKAGE CHECK [ARGUMENT]
+    local package=$1
+    shift
+    "$@" || missing+=("$package")
+}
+if [[ $parts == *" build "* || $parts == *" test "* ]]; then
+    need make has_command make
+    need cmake has_command cmake
+    need gcc has_command gcc
+    need libc6-dev has_header pthread.h
+    need zlib1g-dev has_header zlib.h
+    need libhts-dev has_header htslib/kseq.h
+fi
+if [[ $parts == *" test "* ]]; then
+    need g++ has_command g++
+    need pkg-config has_command pkg-config
+    need libcmocka-dev has_header cmocka.h
+    need clang has_command clang
+    need libclang-rt-dev has_clang_sanitizers
+fi
+((${#missing[@]})) || exit 0
+
+if ! has_command apt-get; then
+    echo "setup: missing, by their Debian names: ${missing[*]}. There is no apt-get here: install them another way." >&2
+    exit 1
+fi
+as_root=()
+if ((EUID != 0)); then
+    if ! has_command sudo; then
+        echo "setup: missing: ${missing[*]}. Install them as root: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# A random genome with everything in it, against the same job done with awk, sort and uniq: letters
+# of both cases, other letters, several records, lines of odd lengths; plain and canonical.
+. "$(dirname "$0")/common.bash"
+
+random_letters 60000 1 ACGTACGTACGTACGTACGTacgtN | fold -w 61 |
+    awk 'NR % 97 == 1 { print ">record", NR } { print }' >in.fa
+
+# reference K CANONICAL: the counts, sorted. Letter by letter, with substr() and tolower(): slow,
+# and nothing like the program.
+reference() {
+    awk '/^>/ { print ""; next } { printf "%s", toupper($0) } END { print "" }' in.fa |
+        awk -v k="$1" -v canonical="$2" '
+            BEGIN { other["A"] = "T"; other["C"] = "G"; other["G"] = "C"; other["T"] = "A" }
+            {
+                for (i = 1; i + k - 1 <= length($0); i++) {
+                    kmer = substr($0, i, k)
+                    if (kmer ~ /[^ACGT]/)
+                        continue
+                    if (canonical) {
+                        reverse = ""
+                        for (j = k; j >= 1; j--)
+                            reverse = reverse other[substr(kmer, j, 1)]
+                        if (reverse < kmer)
+                            kmer = reverse
+                    }
+                    print kmer
+                }
+            }' | sort | uniq -c | awk -v OFS='\t' '{ print $2, $1 }'
+}
+
+for k in 1 2 3 4 5 7 8 11 12 15 16 17 20 21 29 30 31 32; do
+    reference $k '' >wanted.tsv
+    expect_success "$BULKHASH" count --kmers $k --sort in.fa --output found.tsv
+    expect_file "sorted, k $k" found.tsv <wanted.tsv
+    expect_success "$BULKHASH" count --kmers $k in.fa --output found.tsv
+    sort found.tsv | expect_file "unsorted, k $k" wanted.tsv
+    total=$(awk '{ sum += $2 } END { print sum + 0 }' wanted.tsv)
+    grep -q "^$(wc -l <wanted.tsv) distinct of $total $k-mers," "$err" ||
+        failed "summary of k $k: $(cat "$err")"
+done
+for k in 1 2 3 6 16 17 31 32; do
+    reference $k 1 >wanted.tsv
+    expect_success "$BULKHASH" count --kmers $k --canonical --sort in.fa --output found.tsv
+    expect_file "canonical, k $k" found.tsv <wanted.tsv
+done
+
+# gzip: the same counts, in one member, in many, with zero bytes behind it.
+reference 13 '' >wanted.tsv
+gzip -c in.fa >one.fa.gz
+split -b 9999 in.fa piece.
+for piece in piece.*; do gzip -c "$piece"; done >many.fa.gz
+{ cat one.fa.gz; head -c 1000 /dev/zero; } >padded.fa.gz
+gzip -c </dev/null | cat - one.fa.gz >empty-first.fa.gz
+cp one.fa.gz named-otherwise.txt
+for file in one.fa.gz many.fa.gz padded.fa.gz empty-first.fa.gz named-otherwise.txt; do
+    expect_success "$BULKHASH" count -k 13 -s "$file" -o found.tsv
+    expect_file "$file" found.tsv <wanted.tsv
+done
+expect_success "$BULKHASH" count -k 13 -s <(cat one.fa.gz) -o found.tsv
+expect_file 'gzip from a pipe' found.tsv <wanted.tsv
+expect_success "$BULKHASH" count -k 13 -s <(cat in.fa) -o found.tsv
+expect_file 'plain from a pipe' found.tsv <wanted.tsv
+
+# Results go to pipes too.
+"$BULKHASH" count -k 13 -s in.fa -o /dev/stdout 2>"$err" | expect_file 'to a pipe' wanted.tsv
+finish

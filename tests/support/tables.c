@@ -1,0 +1,190 @@
+/*
+ * Contexts and tables for tests, see tables.h.
+ */
+#include "support/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/memory.h"
+
+bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_system *system)
+{
+    bh_context_options options;
+    bh_context *context = NULL;
+
+    bh_context_options_init(&options);
+    options.threads = threads;
+    options.executor = executor;
+    options.system = system;
+    check_status(bh_context_create("cpu", &options, &context), BH_OK);
+    check(context != NULL, "bh_context_create answered BH_OK without a context");
+    return context;
+}
+
+bh_table_options table_options(uint32_t key_bytes, uint32_t value_bytes, uint64_t capacity)
+{
+    bh_table_options options;
+    bh_table_options_init(&options, key_bytes, value_bytes, capacity);
+    return options;
+}
+
+bh_table *table_with(bh_context *context, const bh_table_options *options)
+{
+    bh_table *table = NULL;
+    check_status(bh_table_create(context, options, &table), BH_OK);
+    check(table != NULL, "bh_table_create answered BH_OK without a table");
+    return table;
+}
+
+bh_table *table_new(bh_context *context, uint32_t key_bytes, uint32_t value_bytes,
+                    uint64_t capacity)
+{
+    bh_table_options options = table_options(key_bytes, value_bytes, capacity);
+    return table_with(context, &options);
+}
+
+bh_table_stats table_stats(const bh_table *table)
+{
+    bh_table_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.struct_size = sizeof stats;
+    check_status(bh_table_get_stats(table, &stats), BH_OK);
+    return stats;
+}
+
+typedef struct pair {
+    uint64_t key;
+    uint64_t value;
+} pair;
+
+static int pair_compare(const void *one, const void *other)
+{
+    const pair *a = one;
+    const pair *b = other;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+pairs table_pairs(bh_table *table, uint32_t key_bytes, uint32_t value_bytes, uint64_t room)
+{
+    enum { GUARD = 2 }; // elements behind the room that must stay as they are
+    const uint64_t guard = 0x5a5a5a5a5a5a5a5au;
+    uint64_t expected = table_stats(table).keys;
+    void *keys = test_allocate((room + GUARD) * 8);
+    void *values = test_allocate((room + GUARD) * 8);
+    pair *sorted = test_allocate((expected + 1) * sizeof *sorted);
+    pairs content = {0, NULL, NULL};
+    uint64_t cursor = 0;
+    uint64_t count = 0;
+
+    do {
+        memset(keys, 0x5a, (room + GUARD) * 8);
+        memset(values, 0x5a, (room + GUARD) * 8);
+        check_status(bh_export(table, &cursor, keys, value_bytes > 0 ? values : NULL, room, &count),
+                     BH_OK);
+        check(count <= room, "export wrote %llu pairs where %llu had room",
+              (unsigned long long)count, (unsigned long long)room);
+        check(content.count + count <= expected,
+              "export gives %llu keys or more, the stats say %llu",
+              (unsigned long long)(content.count + count), (unsigned long long)expected);
+        for (uint64_t i = 0; i < count; i++) {
+            sorted[content.count + i].key = test_load(keys, key_bytes, i);
+            sorted[content.count + i].value = test_load(values, value_bytes, i);
+        }
+        for (uint64_t i = count; i < room + GUARD; i++) {
+            check(test_load(keys, key_bytes, i) == (guard & test_width_mask(key_bytes)) &&
+                      test_load(values, value_bytes, i) == (guard & test_width_mask(value_bytes)),
+                  "export said %llu pairs and wrote place %llu (room %llu)",
+                  (unsigned long long)count, (unsigned long long)i, (unsigned long long)room);
+        }
+        content.count += count;
+    } while (count > 0);
+    check(content.count == expected, "export gives %llu keys, the stats say %llu",
+          (unsigned long long)content.count, (unsigned long long)expected);
+
+    qsort(sorted, content.count, sizeof *sorted, pair_compare);
+    content.keys = test_allocate(content.count * sizeof *content.keys);
+    content.values = test_allocate(content.count * sizeof *content.values);
+    for (uint64_t i = 0; i < content.count; i++) {
+        content.keys[i] = sorted[i].key;
+        content.values[i] = sorted[i].value;
+        check(i == 0 || sorted[i - 1].key != sorted[i].key, "key %#llx is in the table twice",
+              (unsigned long long)sorted[i].key);
+    }
+    free(sorted);
+    free(keys);
+    free(values);
+    return content;
+}
+
+void pairs_free(pairs *content)
+{
+    free(content->keys);
+    free(content->values);
+}
+
+static int key_compare(const void *one, const void *other)
+{
+    const uint64_t *a = one;
+    const uint64_t *b = other;
+    return *a < *b ? -1 : *a > *b;
+}
+
+void keys_sort(uint64_t *keys, uint64_t count)
+{
+    qsort(keys, count, sizeof *keys, key_compare);
+}
+
+bool keys_contain(const uint64_t *sorted, uint64_t count, uint64_t key)
+{
+    return bsearch(&key, sorted, count, sizeof *sorted, key_compare) != NULL;
+}
+
+void pairs_check_equal(const pairs *one, const pairs *other)
+{
+    check(one->count == other->count, "%llu keys instead of %llu", (unsigned long long)other->count,
+          (unsigned long long)one->count);
+    for (uint64_t i = 0; i < one->count; i++) {
+        check(one->keys[i] == other->keys[i] && one->values[i] == other->values[i],
+              "pair %llu: %#llx -> %#llx instead of %#llx -> %#llx", (unsigned long long)i,
+              (unsigned long long)other->keys[i], (unsigned long long)other->values[i],
+              (unsigned long long)one->keys[i], (unsigned long long)one->values[i]);
+    }
+}
+
+void table_check_equals_model(bh_table *table, uint32_t key_bytes, uint32_t value_bytes,
+                              const model *map)
+{
+    pairs content = table_pairs(table, key_bytes, value_bytes, 4096);
+
+    check(content.count == model_count(map), "the table holds %llu keys, the model %llu",
+          (unsigned long long)content.count, (unsigned long long)model_count(map));
+    for (uint64_t i = 0; i < content.count; i++) {
+        uint64_t value = 0;
+        check(model_get(map, content.keys[i], &value), "key %#llx should not be in the table",
+              (unsigned long long)content.keys[i]);
+        check(content.values[i] == value, "key %#llx has value %#llx instead of %#llx",
+              (unsigned long long)content.keys[i], (unsigned long long)content.values[i],
+              (unsigned long long)value);
+    }
+    pairs_free(&content);
+}
+
+void table_check_stats(const bh_table *table)
+{
+    bh_table_stats stats = table_stats(table);
+
+    check(stats.keys <= stats.max_keys, "%llu keys, but max_keys is %llu",
+          (unsigned long long)stats.keys, (unsigned long long)stats.max_keys);
+    check(stats.max_keys <= stats.slots, "max_keys is %llu, slots are %llu",
+          (unsigned long long)stats.max_keys, (unsigned long long)stats.slots);
+    check(stats.bytes_total == stats.bytes_device + stats.bytes_host + stats.bytes_file,
+          "bytes_total is %llu, its parts %llu + %llu + %llu",
+          (unsigned long long)stats.bytes_total, (unsigned long long)stats.bytes_device,
+          (unsigned long long)stats.bytes_host, (unsigned long long)stats.bytes_file);
+    check(stats.bytes_device == 0 && stats.bytes_file == 0, "a CPU table lies in host memory alone");
+    check(stats.page_bytes >= 4096 && (stats.page_bytes & (stats.page_bytes - 1)) == 0,
+          "page_bytes is %llu", (unsigned long long)stats.page_bytes);
+    check(stats.target != NULL, "target is NULL");
+}

@@ -1,0 +1,214 @@
+/*
+ * Ways to run tasks: the library's own pool of several sizes, and executors of the caller that run
+ * the tasks in turn, backwards, shuffled, and on threads that yield, some of them claiming to be
+ * far wider than they are. All run the same work, with growth in the middle of large batches, and
+ * all must end with the same content: no task may rely on another one running beside it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/batch.h"
+#include "support/check.h"
+#include "support/executors.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/system.h"
+#include "support/tables.h"
+#include "support/threads.h"
+
+/* Batches large enough for the pool, all operations, duplicates where the result is certain. */
+static void work(bh_context *context, test_widths widths, uint64_t seed)
+{
+    // Not scaled below what any pool would call large.
+    const uint64_t n = test_scaled(80000) > 40000 ? test_scaled(80000) : 40000;
+    bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
+    model *map = model_new();
+    rng random = random_start(seed);
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+    uint64_t inserted = 0;
+
+    // Distinct keys from capacity 1: grows many times inside this one call.
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(widths.key_bytes, 1, i), random_next(&random));
+        model_put(map, batch_key(&all, i), batch_value(&all, i));
+    }
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+
+    // Mixed operations on distinct keys, half of them new.
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t operand = 0;
+        batch_set(&all, i, random_key(widths.key_bytes, 1, i + n / 2), random_next(&random));
+        all.ops[i] = (uint8_t)random_below(&random, widths.value_bytes > 0 ? 8 : 5);
+        operand = batch_value(&all, i);
+        // The outcome is not known before the call; it is kept where the call's will be.
+        all.outcomes[i] = (uint8_t)model_apply(map, (bh_op)all.ops[i], widths.value_bytes,
+                                               batch_key(&all, i), &operand);
+    }
+    batch expected = batch_new(widths.key_bytes, widths.value_bytes, n);
+    memcpy(expected.outcomes, all.outcomes, n);
+    check_status(batch_call(table, BATCH_APPLY, &all), BH_OK);
+    check(memcmp(expected.outcomes, all.outcomes, n) == 0, "bh_apply has other outcomes");
+    batch_free(&expected);
+    table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+
+    // Heavy duplicates: sums are the same in whatever order.
+    if (widths.value_bytes > 0) {
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t operand = random_next(&random);
+            batch_set(&all, i, random_key(widths.key_bytes, 1, n * 2 + i % 50), operand);
+            operand = batch_value(&all, i);
+            inserted += model_apply(map, BH_ADD, widths.value_bytes, batch_key(&all, i),
+                                    &operand) == BH_INSERTED;
+        }
+        check_status(batch_call(table, BH_ADD, &all), BH_OK);
+        check(batch_count(&all, BH_INSERTED) == inserted, "%llu INSERTED of %llu",
+              (unsigned long long)batch_count(&all, BH_INSERTED), (unsigned long long)inserted);
+        table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+    }
+
+    // All are found, then all are erased.
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(widths.key_bytes, 1, i), 0);
+    }
+    check_status(batch_call(table, BH_FIND, &all), BH_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t value = 0;
+        bool there = model_get(map, batch_key(&all, i), &value);
+        check(all.outcomes[i] == (there ? BH_FOUND : BH_MISSING) &&
+                  batch_value(&all, i) == (there ? value : 0),
+              "find of element %llu", (unsigned long long)i);
+        (void)model_remove(map, batch_key(&all, i));
+    }
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+    check_status(bh_reserve(table, 4 * n), BH_OK); // a large table is touched in parallel
+    table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+    check_status(bh_clear(table), BH_OK);
+    check(table_stats(table).keys == 0, "keys after clear");
+    batch_free(&all);
+    model_free(map);
+    bh_table_destroy(table);
+}
+
+/* With the narrowest pairs, which the largest number of tasks shares a line, and the widest. */
+static void work_some_widths(bh_context *context)
+{
+    work(context, (test_widths){4, 4}, test_seed());
+    work(context, (test_widths){8, 8}, test_seed() + 1);
+}
+
+static void own_pools(void **state)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 8};
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
+        watched_system watched;
+        bh_context *context = NULL;
+
+        watched_start(&watched);
+        context = context_new(sizes[i], NULL, &watched.system);
+        work_some_widths(context);
+        for (int w = 0; w < TEST_WIDTHS && sizes[i] == 2; w++) {
+            work(context, test_all_widths[w], test_seed() + (uint64_t)w);
+        }
+        if (sizes[i] == 1) {
+            check(watched_calls(&watched, WATCH_THREAD) == 0, "a pool of one started a thread");
+        } else {
+            check(watched_calls(&watched, WATCH_STARTED) > 0, "large batches started no thread");
+            check(watched_calls(&watched, WATCH_STARTED) < sizes[i],
+                  "a pool of %u, the caller included, started %llu threads", sizes[i],
+                  (unsigned long long)watched_calls(&watched, WATCH_STARTED));
+        }
+        bh_context_destroy(context);
+        watched_end(&watched);
+    }
+}
+
+/* The executor is asked, is given tasks, and the work is right. */
+static void with_executor(test_order order, uint32_t width)
+{
+    test_executor executor;
+    bh_context *context = NULL;
+
+    test_executor_start(&executor, order, width);
+    context = context_new(0, &executor.executor, NULL);
+    work_some_widths(context);
+    check(width == 1 || atomic_load(&executor.tasks) > atomic_load(&executor.runs),
+          "large batches were not divided into tasks");
+    bh_context_destroy(context);
+}
+
+static void tasks_in_turn(void **state)
+{
+    (void)state;
+    with_executor(TEST_IN_TURN, 1);
+    with_executor(TEST_IN_TURN, 4);
+}
+
+static void tasks_reversed(void **state)
+{
+    (void)state;
+    with_executor(TEST_REVERSED, 4);
+}
+
+static void tasks_shuffled(void **state)
+{
+    (void)state;
+    with_executor(TEST_SHUFFLED, 3);
+    with_executor(TEST_SHUFFLED, 16);
+}
+
+static void tasks_on_yielding_threads(void **state)
+{
+    (void)state;
+    with_executor(TEST_THREADS, 2);
+    with_executor(TEST_THREADS, 6);
+}
+
+static void executor_that_claims_to_be_wide(void **state)
+{
+    (void)state;
+    with_executor(TEST_IN_TURN, 64);
+    with_executor(TEST_IN_TURN, UINT32_MAX);
+    with_executor(TEST_THREADS, 64);
+}
+
+/* One context, one pool, several threads that give it large batches at once, each on a table of
+ * its own. */
+static void work_in_a_thread(void *argument, uint32_t index)
+{
+    work(argument, test_all_widths[1 + index], test_seed() + index);
+}
+
+static void pool_shared_by_threads(void **state)
+{
+    test_executor executor;
+    bh_context *context = context_new(2, NULL, NULL);
+    (void)state;
+
+    threads_run(2, work_in_a_thread, context);
+    bh_context_destroy(context);
+    test_executor_start(&executor, TEST_SHUFFLED, 4);
+    context = context_new(0, &executor.executor, NULL);
+    threads_run(2, work_in_a_thread, context);
+    bh_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_pools),
+        cmocka_unit_test(tasks_in_turn),
+        cmocka_unit_test(tasks_reversed),
+        cmocka_unit_test(tasks_shuffled),
+        cmocka_unit_test(tasks_on_yielding_threads),
+        cmocka_unit_test(executor_that_claims_to_be_wide),
+        cmocka_unit_test(pool_shared_by_threads),
+    };
+    if (!test_target_runs()) {
+        return TEST_SKIPPED;
+    }
+    return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
+}
