@@ -24,7 +24,7 @@
 
 /* A batch is large enough to be worth waking all threads, and small enough to stay in cache
  * between the reader that writes it and the table that reads it. */
-enum { batch_keys = 1 << 18, first_capacity = 1 << 16, most_threads = 1024 };
+enum { batch_keys = 1 << 16, first_capacity = 1 << 16, most_threads = 1024 };
 
 static const char help[] =
     "bulkhash count: count k-mers of a FASTA file, or the numbers of an integer array\n"

@@ -78,7 +78,7 @@ static size_t folder_length(const char *path)
 
 /* Makes a file with a name of its own in the target's folder, the only place from where rename()
  * can put it in the target's place in one step. */
-static int create_temporary(const char *path, const char *target)
+static int create_temporary(const char *path, const char *target, mode_t mode)
 {
     int descriptor = -1;
     sigset_t before;
@@ -91,7 +91,7 @@ static int create_temporary(const char *path, const char *target)
             errno = ENAMETOOLONG;
             break;
         }
-        descriptor = open(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor = open(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -102,6 +102,15 @@ static int create_temporary(const char *path, const char *target)
         fail("%s: cannot be written, its folder takes no new file: %s; choose another --output",
              path, strerror(error));
     return descriptor;
+}
+
+/* Gives the new file the owner and mode of the one that it will replace. Only root can give a file
+ * away, so where that fails the file stays the user's own. */
+static void take_over_access(int descriptor, const struct stat *old)
+{
+    if (fchown(descriptor, old->st_uid, old->st_gid) != 0)
+        errno = 0;
+    (void)fchmod(descriptor, old->st_mode & 0777);
 }
 
 void output_open(struct output *output, const char *path, const struct stat *input)
@@ -137,9 +146,10 @@ void output_open(struct output *output, const char *path, const struct stat *inp
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (output->target == NULL)
         fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
-    output->descriptor = create_temporary(path, output->target);
-    if (exists) /* the new file takes over who may read and write the old one */
-        (void)fchmod(output->descriptor, status.st_mode & 0777);
+    mode_t mode = exists ? status.st_mode & 0777 : 0666;
+    output->descriptor = create_temporary(path, output->target, mode);
+    if (exists)
+        take_over_access(output->descriptor, &status);
 }
 
 static _Noreturn void fail_write(const struct output *output)

@@ -153,15 +153,15 @@ static void write_unsorted(bh_table *table, const struct result_format *format,
 static void write_sorted(bh_table *table, uint64_t keys, const struct result_format *format,
                          struct exporter *exporter, struct output *output)
 {
-    uint64_t room = keys + part_pairs; /* each call may be given room for a whole part */
+    uint64_t room = keys + 1; /* malloc(0) may answer NULL */
     struct pair *pairs = NULL, *scratch = NULL;
     uint64_t count = 0, got;
 
     if (room <= SIZE_MAX / sizeof *pairs) {
         pairs = malloc((size_t)room * sizeof *pairs);
-        scratch = malloc((size_t)keys * sizeof *scratch);
+        scratch = malloc((size_t)room * sizeof *scratch);
     }
-    if (pairs == NULL || (scratch == NULL && keys > 0))
+    if (pairs == NULL || scratch == NULL)
         fail("%s: no memory to sort the lines; leave out --sort and sort the file afterwards",
              output->path);
     while ((got = next_part(table, format, exporter, pairs + count, output)) > 0)

@@ -197,8 +197,9 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  *          bh_context_destroy(), after the context's tables.
  *
  * The instruction set is the best this machine has; the environment variable BULKHASH_TARGET
- * (scalar, avx2 or avx512) forces one. No thread is started before the first large batch.
- * Synchronous. Thread-safe.
+ * (scalar, avx2 or avx512) forces one. No thread is started before the first large batch. After a
+ * fork() while no call was running, both processes may go on with their copies; in the child large
+ * batches run in the calling thread. Synchronous. Thread-safe.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown device, bad options, unknown BULKHASH_TARGET);
  * BH_ERR_UNSUPPORTED (no such device in this build, or BULKHASH_TARGET names an instruction set

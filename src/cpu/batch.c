@@ -44,9 +44,9 @@ typedef struct call {
     bh_status status;
 } call;
 
-static bh__slice_kind kind_of(const bh__batch *batch)
+static bh__slice_kind kind_of(const bh__batch *batch, int ordered)
 {
-    if (batch->ops)
+    if (batch->ops || ordered)
         return BH_SLICE_MIXED;
     switch (batch->op) {
     case BH_FIND: return BH_SLICE_FIND;
@@ -184,12 +184,12 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
     c.backend = backend;
     c.table = table;
     c.batch = batch;
-    c.kernel = table->kernels->slice[kind_of(batch)];
     c.next = 0;
     c.takes_room = batch->ops || (batch->op != BH_FIND && batch->op != BH_UPDATE &&
                                   batch->op != BH_ERASE);
     c.ordered = table->options.duplicates == BH_DUPLICATES_ORDERED &&
                 (batch->ops || batch->op != BH_FIND);
+    c.kernel = table->kernels->slice[kind_of(batch, (int)c.ordered)];
     c.may_grow = 1;
     c.status = BH_OK;
 

@@ -70,8 +70,7 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
     BH_DESIGN(flight) window[BH_WINDOW];
     bh__slice slice = *shared;
     uint32_t total = slice.listed ? slice.listed : slice.count;
-    uint32_t most = slice.ordered ? 1 : BH_WINDOW;
-    uint32_t flying = total < most ? total : most;
+    uint32_t flying = total < BH_WINDOW ? total : BH_WINDOW;
     uint32_t begun, waits = 0, i;
 
     slice.target = BH_TARGET_NAME;
@@ -104,11 +103,6 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
             /* Names are read from the list before stalled ones are written to it: at most as many
              * have stalled as were begun. */
             slice.list[slice.stalled++] = (uint16_t)flight->op.at;
-            if (slice.ordered) {
-                for (; begun < total; begun++)
-                    slice.list[slice.stalled++] =
-                        slice.listed ? slice.list[begun] : (uint16_t)begun;
-            }
         }
         if (begun < total) {
             BH_DESIGN(launch)(&slice, kind, begun++, flight);
@@ -119,6 +113,47 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
         }
     }
     *shared = slice;
+}
+
+/*
+ * Runs a slice whose elements take effect one after the other. Begin has no effect, so the next
+ * ones are begun and their first lines brought while the oldest is carried to its end. The first
+ * stall ends the slice: what comes behind it has not been stepped, and stays behind it in the list.
+ */
+BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
+{
+    BH_DESIGN(flight) window[BH_WINDOW];
+    uint32_t total = slice->listed ? slice->listed : slice->count;
+    uint32_t begun = 0, done, waits = 0;
+
+    slice->target = BH_TARGET_NAME;
+    slice->stalled = 0;
+    while (begun < total && begun < BH_WINDOW) {
+        BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun, &window[begun]);
+        begun++;
+    }
+    for (done = 0; done < total; done++) {
+        BH_DESIGN(flight) *flight = &window[done % BH_WINDOW];
+        bh_answer answer;
+
+        do {
+            bh_region next;
+
+            answer = BH_DESIGN(step)(slice, &flight->op, flight->op.op, flight->region, &next);
+            if (answer == BH_NEXT)
+                flight->region = bh_schedule_bring(next, flight->op.op != BH_FIND);
+            else if (answer == BH_RETRY && ++waits % 64 == 0)
+                slice->system->yield(slice->system->state);
+        } while (answer == BH_NEXT || answer == BH_RETRY);
+        if (answer == BH_STALL)
+            break;
+        if (slice->outcomes)
+            slice->outcomes[flight->op.at] = flight->op.outcome;
+        if (begun < total)
+            BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun++, flight);
+    }
+    for (; done < total; done++)
+        slice->list[slice->stalled++] = slice->listed ? slice->list[done] : (uint16_t)done;
 }
 
 static void BH_DESIGN(slice_find)(bh__slice *slice)
@@ -143,5 +178,8 @@ static void BH_DESIGN(slice_add)(bh__slice *slice)
 
 static void BH_DESIGN(slice_mixed)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_KIND_MIXED);
+    if (slice->ordered)
+        BH_DESIGN(run_ordered)(slice);
+    else
+        BH_DESIGN(run)(slice, BH_KIND_MIXED);
 }

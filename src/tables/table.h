@@ -41,7 +41,8 @@ typedef struct bh_region {
 /* Operations of one slice are named by 16 bits. */
 #define BH_SLICE_MOST 4096
 
-/* The kinds of slice that have a compiled instance of their own; all others run the mixed one. */
+/* The kinds of slice that have a compiled instance of their own; all others, and ordered ones, run
+ * the mixed one. */
 typedef enum bh__slice_kind {
     BH_SLICE_FIND,
     BH_SLICE_INSERT,
@@ -169,7 +170,8 @@ struct bh__policy {
     void (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
      * were copied, 0 only at the end or when room is 0. */
-    uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room);
+    uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
+                             uint64_t room);
     uint64_t (*page_bytes)(const bh_table *table);
 };
 

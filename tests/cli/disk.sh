@@ -47,7 +47,10 @@ for signal in HUP INT TERM QUIT; do
     status=0
     { wait "$child"; } 2>/dev/null || status=$? # the shell would tell of the signal too
     ((status == 128 + $(kill -l "$signal"))) || failed "SIG$signal: exit status $status"
-    compgen -G '.bulkhash-*' >/dev/null && failed "SIG$signal: temporary file left: $(ls -A)"
+    if compgen -G '.bulkhash-*' >/dev/null; then
+        failed "SIG$signal: temporary file left: $(ls -A)"
+        rm -f .bulkhash-* # or the next round would take it for its own
+    fi
     exec 3>&-
 done
 [[ $(cat kept.tsv) == precious ]] || failed 'a signal changed the output'

@@ -58,6 +58,8 @@ printf '\n \t\n>a\nA C\tG \n T\n' >in.fa
 letters AC 1 CG 1 GT 1 | check 'blanks' 2 ''
 printf '>a >b ACGT @ \351\001\nAC>A\n+AC\n@AC\n;AC\n' >in.fa
 letters AC 4 | check 'headers hold anything; symbols that other formats know are just symbols' 2 ''
+{ printf '>a\nAC'; printf '>%.0s' {1..300000}; printf 'GT\n'; } >in.fa
+letters AC 1 GT 1 | check 'no header inside a line, wherever a buffer ends' 2 ''
 printf '>only a header' >in.fa
 check 'only a header' 2 '' </dev/null
 

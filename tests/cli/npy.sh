@@ -60,7 +60,7 @@ lines -9223372036854775808 1 5 1 | check '>i8'
 # Shapes, orders, spellings, versions.
 { array '|u1' '()'; printf '\x07'; } >in.npy
 lines 7 1 | check 'no dimension'
-for shape in '(0,)' '(3, 0)' '(0, 18446744073709551615, 18446744073709551615)'; do
+for shape in '(0,)' '(3, 0)' '(18446744073709551615, 18446744073709551615, 0)'; do
     array '<i4' "$shape" >in.npy
     check "empty, $shape" </dev/null
 done
@@ -183,11 +183,11 @@ expect_error 1 'bad\.npy: its \.npy header is damaged, it is longer' run
 # Elements that are missing or too many; from a pipe, where the size is not known before, too.
 for bytes in 0 1 3 4 7; do
     { array '<i4' '(2,)'; head -c $bytes /dev/zero; } >bad.npy
-    expect_error 1 'bad\.npy: is cut short' run
+    expect_error 1 'bad\.npy: is cut short, its header promises' run
 done
 for bytes in 9 12 1000; do
     { array '<i4' '(2,)'; head -c $bytes /dev/zero; } >bad.npy
-    expect_error 1 'bad\.npy: goes on after' run
+    expect_error 1 'bad\.npy: goes on after the array, its header promises' run
 done
 { array '<i4' '(1000000000000,)'; head -c 4 /dev/zero; } >bad.npy
 expect_error 1 'bad\.npy: is cut short' run

@@ -60,19 +60,21 @@ static void check_room(bh_table *table, test_widths widths, int pattern, uint64_
                        uint64_t seed, const char *what)
 {
     bh_table_stats before = table_stats(table);
+    bh_table_stats after;
     batch all = pattern_batch(widths, pattern, 0, keys);
 
     check(before.max_keys >= keys, "%s for %llu keys, but max_keys is %llu", what,
           (unsigned long long)keys, (unsigned long long)before.max_keys);
     check_status(batch_call(table, BH_INSERT, &all), BH_OK);
     batch_check_all(&all, BH_INSERTED);
-    check(table_stats(table).grows == before.grows && table_stats(table).slots == before.slots,
+    after = table_stats(table);
+    check(after.grows == before.grows && after.slots == before.slots,
           "%s for %llu keys (%u/%u bytes, pattern %d, seed %llu): grew %llu times while they "
           "were inserted",
           what, (unsigned long long)keys, widths.key_bytes, widths.value_bytes, pattern,
-          (unsigned long long)seed, (unsigned long long)(table_stats(table).grows - before.grows));
-    check(table_stats(table).keys == keys, "%llu keys instead of %llu",
-          (unsigned long long)table_stats(table).keys, (unsigned long long)keys);
+          (unsigned long long)seed, (unsigned long long)(after.grows - before.grows));
+    check(after.keys == keys, "%llu keys instead of %llu", (unsigned long long)after.keys,
+          (unsigned long long)keys);
     batch_free(&all);
 }
 
@@ -86,8 +88,9 @@ static void capacity_is_kept(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (int pattern = 0; pattern < PATTERNS; pattern++) {
             for (uint64_t seed = 0; seed < seeds; seed++) {
-                uint64_t step = TEST_THREAD_SANITIZER ? 29 : 1;
-                for (uint64_t capacity = 1; capacity <= 160; capacity += step) {
+                // Every small capacity: there an unlucky choice of buckets matters most.
+                uint64_t step = TEST_THREAD_SANITIZER ? 29 : seed == 0 ? 1 : 7;
+                for (uint64_t capacity = 1 + seed; capacity <= 160; capacity += step) {
                     bh_table_options options = table_options(test_all_widths[w].key_bytes,
                                                              test_all_widths[w].value_bytes,
                                                              capacity);
@@ -205,7 +208,7 @@ static void max_fill_is_kept(void **state)
             for (size_t b = 0; b < TEST_COUNT(batch_sizes); b++) {
                 const test_widths widths = test_all_widths[w];
                 const uint64_t n = batch_sizes[b];
-                const uint64_t batches = test_scaled(n == 1 ? 3000 : 60);
+                const uint64_t batches = test_scaled(n == 1 ? 1000 : 60);
                 bh_table_options options =
                     table_options(widths.key_bytes, widths.value_bytes, 1);
                 bh_table *table = NULL;
@@ -277,7 +280,8 @@ static void budget_of_host_memory(void **state)
         uint64_t resumed = 0;
         bh_table_stats stats;
 
-        options.max_host_bytes = 300000;
+        // Half of what the pairs alone take.
+        options.max_host_bytes = n * (widths.key_bytes + widths.value_bytes) / 2;
         table = table_with(context, &options);
         check_status(batch_call(table, BH_INSERT, &all), BH_ERR_FULL);
         find_present(table, &all, present, values);
@@ -399,7 +403,7 @@ static void budget_in_ordered_and_mixed_calls(void **state)
             uint8_t *present = test_allocate(n);
             uint64_t *values = test_allocate(n * sizeof *values);
 
-            options.max_host_bytes = 200000;
+            options.max_host_bytes = n * (widths.key_bytes + widths.value_bytes) / 3;
             options.duplicates = ordered ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
             table = table_with(context, &options);
             // Every third element only looks, updates or erases a key that never is there.

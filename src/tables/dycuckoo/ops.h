@@ -148,8 +148,8 @@ BH_FN int bh_dy_inserts(uint32_t op)
 typedef struct DY(op) {
     uint64_t home; /* set from OTHER on */
     uint64_t other;
-    uint64_t from;   /* MOVE: the bucket whose resident is to move */
-    uint64_t seen;   /* find: home's meta word when it was looked at */
+    uint64_t from;      /* MOVE: the bucket whose resident is to move */
+    uint64_t seen;      /* find: home's meta word when it was looked at */
     uint64_t next_bits; /* for the key's filter bit in its home's meta word */
     BH_KEY key;
     uint32_t at; /* index in the slice */
@@ -195,7 +195,8 @@ BH_FN int DY(look)(uint64_t line, BH_KEY key, DY(view) *view)
 {
     view->meta = bh_load64(bh_dy_at(line));
     view->line = bh_line_load(bh_dy_at(line));
-    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, SLOTS, key) & bh_dy_used(view->meta, SLOTS);
+    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, SLOTS, key);
+    view->match &= bh_dy_used(view->meta, SLOTS);
     return !(view->meta & BH_DY_LOCK);
 }
 
@@ -219,8 +220,8 @@ BH_FN uint64_t DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value)
  * alone. The copy is published before the original goes, so the pair can be seen at every
  * instant. `filter` is the key's filter bit when `from` is its home, 0 when `to` is.
  */
-BH_FN void DY(move)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
-                               uint64_t to_meta, uint64_t filter)
+BH_FN void DY(move)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to, uint64_t to_meta,
+                    uint64_t filter)
 {
     BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
     BH_VALUE value = DY(value)(from, slot);
@@ -240,8 +241,7 @@ BH_FN BH_VALUE DY(given)(const bh__slice *slice, uint32_t at)
  * --------------------------------------------------------------------------------------------- */
 
 /* `kind` is the operation; a constant in the instances that have one. */
-BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at,
-                                     uint32_t kind)
+BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     BH_KEY key = ((const BH_KEY *)slice->keys)[at];
@@ -264,8 +264,7 @@ BH_FN bh_answer DY(done)(DY(op) *op, bh_outcome outcome)
 }
 
 /* The home line did not decide: on to the other one. */
-BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op,
-                                        uint64_t home, bh_region *next)
+BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
@@ -276,8 +275,7 @@ BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op,
     return BH_NEXT;
 }
 
-BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op,
-                                         uint64_t line, bh_region *next)
+BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     DY(view) view;
     BH_VALUE value;
@@ -309,8 +307,8 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op,
 
 /* Does the operation to a pair that is there, its bucket and its home locked; answers the meta
  * word to unlock its bucket with. */
-BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind,
-                                  uint64_t line, const DY(view) *view)
+BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+                       const DY(view) *view)
 {
     uint32_t slot = bh_first(view->match);
     BH_VALUE value, old;
@@ -341,8 +339,7 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind,
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */
-BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line,
-                                     uint64_t meta)
+BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t meta)
 {
     slice->room--;
     slice->inserted++;
@@ -352,15 +349,15 @@ BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line,
 
 /* Sets MOVE to the next resident, from `slot` of op->from on, whose home that bucket is; from
  * home's residents on to the other bucket's. Read without lock: a hint that MOVE checks. */
-BH_FN bh_answer DY(next_victim)(bh__slice *slice, DY(op) *op, uint32_t slot,
-                                           bh_region *next)
+BH_FN bh_answer DY(next_victim)(bh__slice *slice, DY(op) *op, uint32_t slot, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
     for (;;) {
         for (; slot < SLOTS; slot++) {
-            bh_dy_places victim = bh_dy_places_of(
-                geometry, BH_LOAD_KEY(DY(key_at)(op->from, slot)));
+            bh_dy_places victim =
+                bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(op->from, slot)));
+
             if (victim.home == op->from) {
                 op->slot = (uint8_t)slot;
                 op->state = BH_DY_MOVE;
@@ -377,8 +374,8 @@ BH_FN bh_answer DY(next_victim)(bh__slice *slice, DY(op) *op, uint32_t slot,
     return BH_STALL;
 }
 
-BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind,
-                                         uint64_t line, bh_region *next)
+BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+                              bh_region *next)
 {
     int inserts = bh_dy_inserts(kind);
     DY(view) view;
@@ -390,27 +387,24 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind,
             (inserts && bh_dy_used(view.meta, SLOTS) == SLOTS_ALL))
             return DY(go_other)(slice, op, line, next);
         if (!inserts)
-            return bh_load64(bh_dy_at(line)) == view.meta
-                       ? DY(done)(op, BH_MISSING)
-                       : BH_RETRY;
+            return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (!slice->room)
             return BH_STALL;
     }
     if (!DY(lock)(line, &view))
         return BH_RETRY;
     bh_dy_unlock(line, view.match ? DY(act)(slice, op, kind, line, &view)
-                      : DY(insert)(slice, op, line, view.meta));
+                                  : DY(insert)(slice, op, line, view.meta));
     return BH_DONE;
 }
 
-BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind,
-                                          uint64_t line, bh_region *next)
+BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+                               bh_region *next)
 {
     DY(view) home, other;
     int home_full, other_full;
 
-    if (!DY(look)(op->home, op->key, &home) ||
-        !DY(look)(line, op->key, &other))
+    if (!DY(look)(op->home, op->key, &home) || !DY(look)(line, op->key, &other))
         return BH_RETRY;
     if (!DY(lock)(op->home, &home))
         return BH_RETRY;
@@ -450,8 +444,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind,
     return BH_DONE;
 }
 
-BH_FN bh_answer DY(step_move)(bh__slice *slice, DY(op) *op, uint64_t line,
-                                         bh_region *next)
+BH_FN bh_answer DY(step_move)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     uint64_t from_meta = bh_load64(bh_dy_at(op->from));
@@ -483,8 +476,8 @@ BH_FN bh_answer DY(step_move)(bh__slice *slice, DY(op) *op, uint64_t line,
 }
 
 /* One step of an operation on the region it asked for. */
-BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind,
-                                    uint64_t line, bh_region *next)
+BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+                         bh_region *next)
 {
     if (kind == BH_FIND)
         return DY(step_find)(slice, op, line, next);
@@ -503,6 +496,10 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind,
 /* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
  * length log_S of it, 4 for 7 slots; wider ones find hardly more below the highest fill allowed. */
 #define BH_DY_SEARCH_MOST 1024u
+
+/* After so many searches in vain one place pass searches no more: the table wants to grow, and
+ * many keys with the same two buckets shall not keep everyone else waiting. */
+#define BH_DY_VAIN_MOST 16u
 
 typedef struct bh_dy_node {
     uint64_t line;
@@ -530,8 +527,8 @@ BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
         for (slot = 0; slot < SLOTS; slot++) {
             uint64_t to, meta;
 
-            places = bh_dy_places_of(geometry,
-                                     BH_LOAD_KEY(DY(key_at)(nodes[head].line, slot)));
+            places =
+                bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(nodes[head].line, slot)));
             to = places.home == nodes[head].line ? places.other : places.home;
             meta = bh_load64(bh_dy_at(to));
             if (bh_dy_used(meta, SLOTS) == SLOTS_ALL) {
@@ -545,10 +542,9 @@ BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
             for (;;) {
                 uint64_t from = nodes[head].line;
 
-                places =
-                    bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)));
+                places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)));
                 DY(move)(from, bh_load64(bh_dy_at(from)), slot, to, bh_load64(bh_dy_at(to)),
-                 places.home == from ? places.filter : 0);
+                         places.home == from ? places.filter : 0);
                 if (nodes[head].parent == BH_DY_SEARCH_MOST)
                     return 1;
                 to = from;
@@ -562,14 +558,14 @@ BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
 
 /*
  * BH_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
- * longer paths. What stays in the list found no room within max_fill, or no path; an ordered
- * slice stops at the first of these.
+ * longer paths. What stays in the list found no room within max_fill, or no path, or comes after
+ * too many that found none; an ordered slice stops at the first of these.
  */
 BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
 {
     bh__slice *slice = (bh__slice *)argument;
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    uint32_t kept = 0, i;
+    uint32_t kept = 0, vain = 0, i;
     int stopped = 0;
 
     (void)first;
@@ -589,9 +585,12 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
             } while (answer == BH_NEXT || answer == BH_RETRY);
             if (answer == BH_DONE && slice->outcomes)
                 slice->outcomes[at] = op.outcome;
-            if (answer == BH_DONE || !slice->room ||
-                !DY(make_room)(geometry, op.key))
+            if (answer == BH_DONE || !slice->room || vain == BH_DY_VAIN_MOST)
                 break;
+            if (!DY(make_room)(geometry, op.key)) {
+                vain++;
+                break;
+            }
         }
         if (answer != BH_DONE) {
             slice->list[kept++] = (uint16_t)at;
@@ -639,13 +638,11 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
             uint32_t slot = bh_first(used);
             BH_KEY key = BH_LOAD_KEY(DY(key_at)(low, slot));
             bh_hash hash = bh_hash_key(key, &geometry->seed);
-            int is_home =
-                (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15) == split->subtable;
-            uint64_t word = is_home ? hash.one : bh_dy_word_other(hash);
+            uint32_t home = geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u;
+            uint64_t word = home == split->subtable ? hash.one : bh_dy_word_other(hash);
 
             if (word >> bit & 1) {
-                high_meta =
-                    DY(put)(high, high_meta, key, DY(value)(low, slot));
+                high_meta = DY(put)(high, high_meta, key, DY(value)(low, slot));
                 low_meta &= ~bh_dy_used_bit(slot);
                 moved++;
             }
@@ -671,8 +668,8 @@ BH_FN void DY(count_parts)(void *argument, uint64_t first, uint64_t count)
         uint64_t keys = 0;
 
         for (bucket = begin; bucket < end; bucket++) {
-            uint32_t used =
-                bh_dy_used(bh_load64(bh_dy_at(lines + BH_DY_LINE * bucket)), SLOTS);
+            uint32_t used = bh_dy_used(bh_load64(bh_dy_at(lines + BH_DY_LINE * bucket)), SLOTS);
+
             if (bucket == job->first_bucket)
                 used = used >> job->first_slot << job->first_slot;
             keys += bh_count(used);

@@ -152,9 +152,10 @@ static bh_status lay_out(dycuckoo *t, uint64_t base)
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                             (unsigned long long)bytes);
         }
-    }
-    for (i = 0; i < d; i++)
+        /* Before the next one is asked for: only touched memory is missing from what the system
+         * says it still has. */
         bh__block_touch(&block[i], &backend->executor, backend->pages, 0, block[i].committed);
+    }
     destroy_blocks(t->block, &backend->system);
     t->geometry.base = base;
     table->bytes = bytes;
