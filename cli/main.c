@@ -5,18 +5,14 @@
  *
  * Exit status: 0 done, 1 failed, 2 wrong command line (error.h).
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "bulkhash/bulkhash.h"
 #include "commands.h"
 #include "error.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "bulkhash: hash tables for arrays, with millions of keys in one go\n"
@@ -46,19 +42,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
 
-/* A caller may have closed the standard descriptors. A file that we open would then get their
- * numbers, and our messages would end up in it. */
-static void open_standard_descriptors(void)
-{
-    for (int descriptor = 0; descriptor <= 2; descriptor++) {
-        if (fcntl(descriptor, F_GETFD) == -1 && open("/dev/null", O_RDWR) != descriptor)
-            exit(EXIT_FAILED);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    open_standard_descriptors();
     if (argc < 2)
         fail_usage("no command given; see bulkhash --help");
 

@@ -72,6 +72,11 @@ __global__ void DEVICE(split)(bh_dy_split *split)
     BH_NAME(bh_dy_split_buckets)(split, blockIdx.x * blockDim.x + threadIdx.x, 1);
 }
 
+__global__ void DEVICE(home)(bh_dy_split *split)
+{
+    BH_NAME(bh_dy_bring_home)(split, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+
 __global__ void DEVICE(place)(bh__slice *slice)
 {
     BH_NAME(bh_dy_place)(slice, 0, 1);

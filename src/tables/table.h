@@ -85,6 +85,7 @@ typedef struct bh__slice {
  * design's own argument, which its layout.h declares. */
 typedef enum bh__pass {
     BH_PASS_SPLIT,  /* a part has doubled: move what belongs into the new half */
+    BH_PASS_HOME,   /* and bring home from the other parts what has room there now */
     BH_PASS_PLACE,  /* finish a slice's stalled operations, the gate held alone */
     BH_PASS_COUNT,  /* keys in each part of the table */
     BH_PASS_EXPORT, /* copy pairs out */

@@ -77,6 +77,12 @@ uint64_t test_scaled(uint64_t full)
     return full / divisor > 0 ? full / divisor : 1;
 }
 
+uint64_t test_scaled_large(uint64_t full)
+{
+    const uint64_t large = 20000;
+    return test_scaled(full) > large ? test_scaled(full) : large;
+}
+
 const char *test_forced_target(void)
 {
     const char *target = getenv("BULKHASH_TARGET");

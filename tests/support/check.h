@@ -68,6 +68,9 @@ uint64_t test_seed(void);
 /* `full`, or a fraction of it (never 0) in a build with a sanitizer. */
 uint64_t test_scaled(uint64_t full);
 
+/* `full` scaled, but never so small that a pool would find the batch too small to work on. */
+uint64_t test_scaled_large(uint64_t full);
+
 /* The instruction set that BULKHASH_TARGET forces, or NULL. */
 const char *test_forced_target(void);
 

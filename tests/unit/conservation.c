@@ -559,7 +559,7 @@ static void large_batches_from_many_threads(void **state)
             context = which == 0 ? shared : own;
             s = scene_new((test_widths){8, 8}, which == 0 ? 4 : 2, keys[k], 1,
                           test_seed() + k);
-            s.largest = TEST_THREAD_SANITIZER ? 60000 : 200000;
+            s.largest = 2 * test_scaled_large(100000);
             s.rounds = 3;
             threads_run(s.threads, add_ones, &s);
             batch all = batch_new(8, 8, s.keys);

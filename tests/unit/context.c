@@ -207,9 +207,9 @@ static void system_functions_are_used(void **state)
     table = table_new(context, 4, 4, 1);
     check(watched_calls(&watched, WATCH_RANDOM) > 0, "the seed is not from the system");
     check(watched_bytes(&watched) > bytes, "a table's memory is not from the system");
-    run_a_batch(table, 200000);
+    run_a_batch(table, test_scaled_large(200000));
     check(table_stats(table).grows > 0 && table_stats(table).keys_moved > 0,
-          "from capacity 1 to 200000 keys without growth");
+          "a large batch from capacity 1 without growth");
     check(table_stats(table).longest_pause_ns > 0, "growth took no time");
     check(watched_calls(&watched, WATCH_CLOCK) > 0, "the clock is not from the system");
     check(watched_bytes(&watched) >= table_stats(table).bytes_total,
@@ -257,8 +257,8 @@ static void small_calls_wake_nobody(void **state)
         batch_free(&one);
     }
     check(atomic_load(&executor.runs) == runs, "a call with n = 1 went to the executor");
-    run_a_batch(table, 500000);
-    check(atomic_load(&executor.runs) > runs, "a call with n = 500000 did not use the executor");
+    run_a_batch(table, test_scaled_large(500000));
+    check(atomic_load(&executor.runs) > runs, "a large call did not use the executor");
     bh_table_destroy(table);
     bh_context_destroy(context);
 }

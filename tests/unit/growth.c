@@ -4,6 +4,7 @@
  * that may not grow any further does what it can, says exactly what it could not do, and goes on
  * working.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,10 +70,11 @@ static void check_room(bh_table *table, test_widths widths, int pattern, uint64_
     batch_check_all(&all, BH_INSERTED);
     after = table_stats(table);
     check(after.grows == before.grows && after.slots == before.slots,
-          "%s for %llu keys (%u/%u bytes, pattern %d, seed %llu): grew %llu times while they "
-          "were inserted",
+          "%s for %llu keys (%u/%u bytes, pattern %d, seed %llu, %llu slots): grew %llu times "
+          "while they were inserted",
           what, (unsigned long long)keys, widths.key_bytes, widths.value_bytes, pattern,
-          (unsigned long long)seed, (unsigned long long)(after.grows - before.grows));
+          (unsigned long long)seed, (unsigned long long)before.slots,
+          (unsigned long long)(after.grows - before.grows));
     check(after.keys == keys, "%llu keys instead of %llu", (unsigned long long)after.keys,
           (unsigned long long)keys);
     batch_free(&all);
@@ -98,7 +100,8 @@ static void capacity_is_kept(void **state)
                     options.seed = test_seed() + seed;
                     options.seed_fixed = 1;
                     table = table_with(context, &options);
-                    check_room(table, test_all_widths[w], pattern, capacity, seed, "capacity");
+                    check_room(table, test_all_widths[w], pattern, capacity,
+                               test_seed() + seed, "capacity");
                     bh_table_destroy(table);
                 }
             }
@@ -110,7 +113,31 @@ static void capacity_is_kept(void **state)
                 options.seed = test_seed() + c;
                 options.seed_fixed = 1;
                 table = table_with(context, &options);
-                check_room(table, test_all_widths[w], pattern, test_scaled(large[c]), c,
+                check_room(table, test_all_widths[w], pattern, test_scaled(large[c]),
+                           test_seed() + c, "capacity");
+                bh_table_destroy(table);
+            }
+        }
+    }
+}
+
+/* Small tables have few buckets, and a seed can crowd the keys into some of them: many seeds. */
+static void small_capacities_are_kept_for_many_seeds(void **state)
+{
+    static const uint64_t capacities[] = {2, 5, 10, 20, 40, 80};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t c = 0; c < TEST_COUNT(capacities); c++) {
+            for (uint64_t seed = 0; seed < test_scaled(300); seed++) {
+                bh_table_options options =
+                    table_options(test_all_widths[w].key_bytes, test_all_widths[w].value_bytes,
+                                  capacities[c]);
+                bh_table *table = NULL;
+                options.seed = random_mix64(test_seed() + seed);
+                options.seed_fixed = 1;
+                table = table_with(context, &options);
+                check_room(table, test_all_widths[w], RANDOM_KEYS, capacities[c], options.seed,
                            "capacity");
                 bh_table_destroy(table);
             }
@@ -134,12 +161,16 @@ static void capacity_is_kept_at_other_fills(void **state)
                     bh_table_options options = table_options(
                         test_all_widths[w].key_bytes, test_all_widths[w].value_bytes, capacity);
                     bh_table *table = NULL;
+                    char what[80];
                     options.max_fill = fills[f];
                     options.dycuckoo.subtables = subtables[d];
                     options.seed = test_seed() + c;
                     options.seed_fixed = 1;
                     table = table_with(context, &options);
-                    check_room(table, test_all_widths[w], RANDOM_KEYS, capacity, c, "capacity");
+                    (void)snprintf(what, sizeof what, "capacity (max_fill %g, %u subtables)",
+                                   fills[f], subtables[d]);
+                    check_room(table, test_all_widths[w], RANDOM_KEYS, capacity,
+                               test_seed() + c, what);
                     bh_table_destroy(table);
                 }
             }
@@ -169,7 +200,7 @@ static void reserve_is_kept(void **state)
             table = table_with(context, &options);
             check_status(bh_reserve(table, 0), BH_OK);
             check_status(bh_reserve(table, keys), BH_OK);
-            check_room(table, widths, RANDOM_KEYS, keys, s, "reserve");
+            check_room(table, widths, RANDOM_KEYS, keys, test_seed() + s, "reserve");
             check_status(bh_reserve(table, 3 * keys), BH_OK);
             reserved = table_stats(table);
             check(reserved.keys == keys && reserved.max_keys >= 3 * keys,
@@ -269,7 +300,7 @@ static void budget_of_host_memory(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         const uint64_t mask = test_width_mask(widths.value_bytes);
-        const uint64_t n = 60000;
+        const uint64_t n = test_scaled_large(60000);
         bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
         bh_table *table = NULL;
         batch all = pattern_batch(widths, RANDOM_KEYS, 0, n);
@@ -396,7 +427,7 @@ static void budget_in_ordered_and_mixed_calls(void **state)
         for (int ordered = 0; ordered < 2; ordered++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t mask = test_width_mask(widths.value_bytes);
-            const uint64_t n = 50000;
+            const uint64_t n = test_scaled_large(50000);
             bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
             bh_table *table = NULL;
             batch all = pattern_batch(widths, RANDOM_KEYS, 0, n);
@@ -466,6 +497,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capacity_is_kept),
+        cmocka_unit_test(small_capacities_are_kept_for_many_seeds),
         cmocka_unit_test(capacity_is_kept_at_other_fills),
         cmocka_unit_test(reserve_is_kept),
         cmocka_unit_test(max_fill_is_kept),

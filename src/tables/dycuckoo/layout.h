@@ -28,8 +28,8 @@
  *
  * so doubling a subtable leaves each key where it is or moves it `old size` further,
  * as the next bit of h says (the paper's conflict-free upsizing): the old half keeps
- * its place in memory, nobody else's bucket is touched, and the filter of a bucket
- * splits by its low bit.
+ * its place in memory. The filters of the subtable that doubled are made anew while
+ * the keys that now have room at home are brought there from the other subtables.
  */
 #ifndef BH_TABLES_DYCUCKOO_LAYOUT_H
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
@@ -77,11 +77,13 @@ static inline uint64_t bh_dy_buckets(const bh_dy_geometry *geometry, uint32_t su
     return geometry->base << geometry->subtable[subtable].doublings;
 }
 
-/* BH_PASS_SPLIT, an item for each bucket of the old half. */
+/* BH_PASS_SPLIT, an item for each bucket of the old half; BH_PASS_HOME, an item for each bucket of
+ * another subtable. */
 typedef struct bh_dy_split {
     const bh_dy_geometry *geometry; /* as it is after the doubling */
-    uint32_t subtable;
-    uint64_t moved; /* keys moved, added up by all parts */
+    uint32_t subtable;              /* the one that has doubled */
+    uint32_t from;                  /* BH_PASS_HOME: the other one */
+    uint64_t moved;                 /* keys moved, added up by all parts */
 } bh_dy_split;
 
 /* BH_PASS_PLACE, one item: the slice whose list is to be finished. */

@@ -600,24 +600,10 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
     slice->stalled = kept;
 }
 
-#ifndef BH_DY_ODD_BITS
-#define BH_DY_ODD_BITS 0xaaaau
-#define BH_DY_EVEN_BITS 0x5555u
-
-/* The filter of a bucket after its subtable has doubled, from the 8 bits of the old one that are
- * every second of `bits`: the index lost its low bit and has an unknown bit on top, so both
- * possible places are set. */
-BH_FN uint64_t bh_dy_filter_half(uint32_t bits)
-{
-    uint32_t low = 0, i;
-
-    for (i = 0; i < BH_DY_FILTER_BITS / 2; i++)
-        low |= (bits >> 2 * i & 1) << i;
-    return (uint64_t)(low | low << BH_DY_FILTER_BITS / 2) << BH_DY_FILTER_SHIFT;
-}
-#endif
-
-/* BH_PASS_SPLIT: moves the keys whose next index bit is set into the new half of a subtable. */
+/*
+ * BH_PASS_SPLIT: moves the keys whose next index bit is set into the new half of a subtable, and
+ * clears its filters; BH_PASS_HOME makes them anew.
+ */
 BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_split *split = (bh_dy_split *)argument;
@@ -631,7 +617,6 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
         uint64_t low = subtable->lines + BH_DY_LINE * i, high = low + half;
         uint64_t meta = bh_load64(bh_dy_at(low)), low_meta = meta & ~BH_DY_FILTER_MASK;
         uint32_t used = bh_dy_used(meta, SLOTS);
-        uint32_t filter = (uint32_t)((meta & BH_DY_FILTER_MASK) >> BH_DY_FILTER_SHIFT);
         uint64_t high_meta = 0;
 
         for (; used; used &= used - 1) {
@@ -647,11 +632,77 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
                 moved++;
             }
         }
-        bh_store64(bh_dy_at(low), (low_meta | bh_dy_filter_half(filter & BH_DY_EVEN_BITS)) +
-                                      BH_DY_CHANGE);
-        bh_store64(bh_dy_at(high),
-                   high_meta | bh_dy_filter_half((filter & BH_DY_ODD_BITS) >> 1));
+        bh_store64(bh_dy_at(low), low_meta + BH_DY_CHANGE);
+        bh_store64(bh_dy_at(high), high_meta);
     }
+    bh_add64(&split->moved, moved);
+}
+
+#ifndef BH_DY_HOMING_MOST
+/* Homes on their way from memory while a pass reads on: they lie anywhere, what it reads in order. */
+#define BH_DY_HOMING_MOST 32u
+
+/* A key that may go home. */
+typedef struct bh_dy_homing {
+    uint64_t home;
+    uint64_t guest_at; /* the bucket it is in */
+    uint64_t filter;
+    uint32_t slot;
+} bh_dy_homing;
+#endif
+
+/* Brings one key home if there is room, else enters it in its home's filter. Answers how many keys
+ * were moved. Other tasks of the pass may want the same home; each key's own bucket is one task's. */
+BH_FN uint32_t DY(go_home)(const bh_dy_homing *key)
+{
+    uint64_t meta = bh_load64(bh_dy_at(key->home));
+
+    while (meta & BH_DY_LOCK || !bh_swap_if64(bh_dy_at(key->home), meta, meta | BH_DY_LOCK))
+        meta = bh_load64(bh_dy_at(key->home));
+    if (bh_dy_used(meta, SLOTS) == SLOTS_ALL) {
+        bh_dy_unlock(key->home, meta | key->filter);
+        return 0;
+    }
+    DY(move)(key->guest_at, bh_load64(bh_dy_at(key->guest_at)), key->slot, key->home, meta, 0);
+    return 1;
+}
+
+/*
+ * BH_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
+ * doubled. It is what keeps the subtables equally full, and most misses at one line, in a table
+ * that grows: a subtable that is about to double is the fullest, so many of its keys are guests
+ * elsewhere. Their filter bits are entered here for those that stay.
+ */
+BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_split *split = (bh_dy_split *)argument;
+    const bh_dy_geometry *geometry = split->geometry;
+    uint64_t moved = 0, found = 0, i;
+    bh_dy_homing homing[BH_DY_HOMING_MOST];
+
+    for (i = first; i < first + count; i++) {
+        uint64_t line = geometry->subtable[split->from].lines + BH_DY_LINE * i;
+        uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+
+        for (; used; used &= used - 1) {
+            uint32_t slot = bh_first(used);
+            bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(line, slot)), &geometry->seed);
+            uint64_t pair = bh_dy_pair_of(geometry, hash);
+            bh_dy_homing *key = &homing[found % BH_DY_HOMING_MOST];
+
+            if ((geometry->pair[pair] & 15u) != split->subtable)
+                continue;
+            if (found++ >= BH_DY_HOMING_MOST)
+                moved += DY(go_home)(key);
+            key->home = bh_dy_line_of(geometry, &geometry->home[pair], hash.one);
+            key->guest_at = line;
+            key->filter = bh_dy_filter_bit(hash.one >> geometry->home[pair].doublings);
+            key->slot = slot;
+            bh_bring_to_write(bh_dy_at(key->home));
+        }
+    }
+    for (i = found < BH_DY_HOMING_MOST ? 0 : found - BH_DY_HOMING_MOST; i < found; i++)
+        moved += DY(go_home)(&homing[i % BH_DY_HOMING_MOST]);
     bh_add64(&split->moved, moved);
 }
 

@@ -26,6 +26,9 @@
  * can leave a key without a place. */
 #define FLOOR_SLOTS 1024
 
+/* Buckets that one task of a pass works on: some tens of microseconds. */
+#define PASS_BUCKETS 4096
+
 typedef struct dycuckoo {
     bh_table table;
     bh_dy_geometry geometry;
@@ -248,7 +251,8 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     return BH_OK;
 }
 
-/* Doubles the smallest subtable. No memory of the others is touched. */
+/* Doubles the smallest subtable. The others keep their geometry; they are read once, for the keys
+ * whose home the doubled one is. */
 static bh_status grow(dycuckoo *t)
 {
     bh_table *table = &t->table;
@@ -280,8 +284,15 @@ static bh_status grow(dycuckoo *t)
     publish(g);
     split.geometry = g;
     split.subtable = smallest;
+    split.from = smallest;
     split.moved = 0;
-    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, 4096);
+    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS);
+    for (i = 0; i < g->subtables; i++) {
+        split.from = i;
+        if (i != smallest)
+            table->backend->pass(table->backend, table, BH_PASS_HOME, &split, bh_dy_buckets(g, i),
+                                 PASS_BUCKETS);
+    }
 
     table->bytes = committed;
     table->slots += buckets * slots_per_bucket(table);
