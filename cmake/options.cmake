@@ -5,7 +5,7 @@ set(BULKHASH_SANITIZE "" CACHE STRING
 set_property(CACHE BULKHASH_SANITIZE PROPERTY STRINGS "" address thread)
 option(BULKHASH_WERROR "Warnings are errors" OFF)
 set(BULKHASH_PROGRAM AUTO CACHE STRING
-  "Build the program bulkhash: ON, OFF, or AUTO (when zlib and kseq.h are there)")
+  "Build the program bulkhash: ON, OFF, or AUTO (when zlib is there)")
 set(BULKHASH_TESTS AUTO CACHE STRING
   "Build the tests: ON, OFF, or AUTO (when cmocka is there)")
 

@@ -25,7 +25,6 @@ if [[ $parts == *" build "* || $parts == *" test "* ]]; then
     need gcc has_command gcc
     need libc6-dev has_header pthread.h
     need zlib1g-dev has_header zlib.h
-    need libhts-dev has_header htslib/kseq.h
 fi
 if [[ $parts == *" test "* ]]; then
     need g++ has_command g++
