@@ -15,9 +15,9 @@ list(REMOVE_ITEM library_sources ${unit_source})
 set(bulkhash_targets scalar)
 set(unit_flags_scalar -DBH_TARGET_SCALAR=1)
 set(unit_flags_avx2
-  -DBH_TARGET_AVX2=1 -mavx2 -mbmi -mbmi2 -mlzcnt -mprfchw -mtune=haswell)
+  -DBH_TARGET_AVX2=1 -mavx2 -mbmi -mbmi2 -mprfchw -mtune=haswell)
 set(unit_flags_avx512
-  -DBH_TARGET_AVX512=1 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mbmi -mbmi2 -mlzcnt -mprfchw)
+  -DBH_TARGET_AVX512=1 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mbmi -mbmi2 -mprfchw)
 
 check_source_compiles(C "#if !defined(__x86_64__)
 #error not x86-64

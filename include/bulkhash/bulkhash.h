@@ -239,7 +239,9 @@ typedef struct bh_table_options {
     uint32_t key_bytes;        /* 4 or 8 */
     uint32_t value_bytes;      /* 0, 4 or 8; 0: a set */
     uint64_t capacity;         /* so many keys fit without growth */
-    uint64_t max_device_bytes; /* budgets; 0: no limit */
+    /* Budgets for what the table keeps; 0: no limit. While a subtable moves to larger memory, or
+     * an empty table is reserved anew, the old memory is there besides. */
+    uint64_t max_device_bytes;
     uint64_t max_host_bytes;
     uint64_t max_file_bytes;
     double min_fill; /* fraction of slots in use below which the table shrinks; < 0: never.
@@ -276,7 +278,8 @@ BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t stru
  * table    receives the table, NULL on failure. Not NULL. The caller destroys it.
  *
  * The memory for `capacity` keys is taken and, unless the page policy is lazy, touched now, in
- * parallel. Synchronous. Thread-safe.
+ * parallel. The smallest table takes a page for each subtable and two mappings of the process's
+ * address space; Linux allows a process some 65,000 mappings. Synchronous. Thread-safe.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown struct_size or enum, fills outside their range or
  * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
@@ -308,12 +311,12 @@ BH_API void bh_table_destroy(bh_table *table);
  * The caller owns all arrays; they must lie in host memory and stay unchanged until the call
  * returns. Calls are synchronous: results are complete when the call returns. Any number of
  * threads may call the same table at once. Large calls use the context's executor, small ones
- * run in the calling thread and wake no other.
+ * run in the calling thread and wake no other, unless a large table must grow.
  *
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
  * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
- * BH_DUPLICATES_ORDERED they are as if run one by one in index order (by one thread in this
- * version).
+ * BH_DUPLICATES_ORDERED they are as if run one by one in index order (by one thread in
+ * this version).
  *
  * Full table: the table grows inside the call. When a budget, the system's memory or the design
  * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns
@@ -400,7 +403,7 @@ BH_API bh_status bh_clear(bh_table *table);
  * keys    receives up to `room` keys; aligned to key_bytes; NULL only when room is 0.
  * values  receives their values; aligned to value_bytes; NULL: keys only. No overlap with keys.
  * room    how many pairs fit.
- * count   receives how many were written; 0 at the end (or when room is 0). Not NULL.
+ * count   receives how many were written; 0 at the end, when room is 0, and on failure. Not NULL.
  *
  * Each call sees one instant of the table. A cursor other than 0 is good only for the table as it
  * was when the cursor was made: if anything changed in between, the answer is BH_ERR_ARGUMENT
@@ -430,7 +433,8 @@ typedef struct bh_table_stats {
 /*
  * Tells what a table is like. `stats->struct_size` is set by the caller. Neither pointer may be
  * NULL. Thread-safe; while batches run, keys counts the slices that have ended.
- * Returns BH_OK or BH_ERR_ARGUMENT. Cost: a few microseconds (it asks the system for page sizes).
+ * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond, more in a process with many
+ * mappings, because it asks the system for the page size.
  */
 BH_API bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats);
 

@@ -155,6 +155,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
 
     if (!table || !cursor || !count)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: a pointer is NULL");
+    *count = 0;
     key_bytes = table->options.key_bytes;
     value_bytes = table->options.value_bytes;
     if (!value_bytes)
@@ -191,6 +192,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
     bh_table *t = (bh_table *)(uintptr_t)table; /* the gate's word is not part of what is const */
     const bh_system *system;
+    const void *page;
     bh_status status;
 
     if (!table || !stats)
@@ -207,13 +209,15 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     stats->bytes_device = 0;
     stats->bytes_host = table->bytes;
     stats->bytes_file = 0;
-    stats->page_bytes = table->policy->page_bytes(table);
+    page = table->policy->typical_page(table);
     stats->grows = table->grows;
     stats->shrinks = 0;
     stats->keys_moved = table->keys_moved;
     stats->longest_pause_ns = table->longest_pause_ns;
     stats->target = __atomic_load_n(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate);
+    /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
+    stats->page_bytes = system->page_bytes(system->state, page, 1);
     return BH_OK;
 }
 

@@ -10,19 +10,15 @@ static void wait_a_little(const bh_system *system, uint32_t *rounds)
         system->sleep(system->state, 20000);
 }
 
-void bh__gate_wait_shared(bh__gate *gate, const bh_system *system)
+void bh__gate_enter_shared(bh__gate *gate, const bh_system *system)
 {
     uint32_t rounds = 0;
-    uint64_t before;
 
-    /* The count that enter_shared added is given back first, or the one who wants to be alone
-     * would wait for us while we wait for it. */
-    do {
-        __atomic_fetch_sub(&gate->word, 1, __ATOMIC_RELEASE);
+    /* While waiting nothing is added to the count, or the one who wants to be alone would wait for
+     * us while we wait for it. */
+    while (!bh__gate_try_shared(gate))
         while (__atomic_load_n(&gate->word, __ATOMIC_RELAXED) & BH__GATE_ALONE)
             wait_a_little(system, &rounds);
-        before = __atomic_fetch_add(&gate->word, 1, __ATOMIC_ACQUIRE);
-    } while (before & BH__GATE_ALONE);
 }
 
 void bh__gate_enter_alone(bh__gate *gate, const bh_system *system)

@@ -9,8 +9,9 @@
  * them some thousand operations; it cannot starve. Waiting yields the processor
  * and, when it lasts, sleeps for short times: the holder may need this core.
  *
- * Rule: nobody who holds the gate enters it again, and nobody who holds it waits
- * for anything but running slices.
+ * Rules: nobody who holds the gate enters it again; who holds it shared waits for
+ * nothing; who holds it alone may run passes on an executor; so a task of an
+ * executor never waits at the gate (see batch.c).
  */
 #ifndef BH_BASE_GATE_H
 #define BH_BASE_GATE_H
@@ -23,17 +24,19 @@ typedef struct bh__gate {
 
 #define BH__GATE_ALONE (1ull << 63)
 
-/* The slow ends of the two ways in. */
-void bh__gate_wait_shared(bh__gate *gate, const bh_system *system);
-void bh__gate_enter_alone(bh__gate *gate, const bh_system *system);
-
-static inline void bh__gate_enter_shared(bh__gate *gate, const bh_system *system)
+/* Goes in if nobody is alone inside or waiting to be; answers whether it did. All that a task of an
+ * executor may do: the one who is alone inside may be waiting for that executor. */
+static inline int bh__gate_try_shared(bh__gate *gate)
 {
-    uint64_t before = __atomic_fetch_add(&gate->word, 1, __ATOMIC_ACQUIRE);
-
-    if (before & BH__GATE_ALONE)
-        bh__gate_wait_shared(gate, system);
+    if (!(__atomic_fetch_add(&gate->word, 1, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
+        return 1;
+    __atomic_fetch_sub(&gate->word, 1, __ATOMIC_RELEASE);
+    return 0;
 }
+
+/* These wait; for callers' threads. */
+void bh__gate_enter_shared(bh__gate *gate, const bh_system *system);
+void bh__gate_enter_alone(bh__gate *gate, const bh_system *system);
 
 static inline void bh__gate_leave_shared(bh__gate *gate)
 {

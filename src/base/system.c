@@ -6,8 +6,10 @@
 #define _GNU_SOURCE
 #include "base/system.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,14 +156,21 @@ static int system_thread_start(void *state, void (*run)(void *argument), void *a
                                uint64_t *thread)
 {
     thread_start *start = malloc(sizeof *start);
+    sigset_t all, before;
     pthread_t id;
+    int failed;
 
     (void)state;
     if (!start)
         return -1;
     start->run = run;
     start->argument = argument;
-    if (pthread_create(&id, NULL, thread_main, start)) {
+    /* The program's signals are for the program's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&id, NULL, thread_main, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
         free(start);
         return -1;
     }
@@ -219,6 +228,8 @@ static int system_random(void *state, void *bytes, uint64_t count)
     (void)state;
     while (count) {
         ssize_t got = getrandom(to, count, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got <= 0)
             return -1;
         to += got;

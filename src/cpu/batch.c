@@ -15,6 +15,10 @@
  *               [slice][slice][slice]                 [slice][slice] ...
  *     caller                                    [grow]
  *
+ * A task does not wait at the gate either: whoever is alone inside may be running a
+ * pass on the very executor whose thread the task occupies. It keeps its slice and
+ * returns, and the caller waits.
+ *
  * An operation that the policy refuses is marked BH_NOT_DONE, and from then on the
  * call asks for no more growth: it does what can be done without.
  */
@@ -24,8 +28,11 @@
  * thousand operations. */
 #define PARALLEL_SLICES 4
 
+/* More tasks than that are not believed to run at once, whatever an executor says. */
+#define WORKERS_MOST 4096
+
 typedef struct worker {
-    uint64_t first; /* index in the call of the slice's first element */
+    uint32_t waiting; /* it has a slice and found the gate closed */
     bh__slice slice;
     uint16_t list[BH_SLICE_MOST];
 } worker;
@@ -39,7 +46,8 @@ typedef struct call {
     uint64_t next; /* first element that no worker has taken */
     uint32_t takes_room;
     uint32_t ordered;
-    uint32_t stalled; /* a worker waits for the policy */
+    uint32_t in_tasks; /* the workers are tasks of the executor */
+    uint32_t stopped;  /* a worker waits for the policy or the gate */
     uint32_t may_grow;
     bh_status status;
 } call;
@@ -66,7 +74,6 @@ static int take_slice(call *c, worker *w)
 
     if (first >= b->n)
         return 0;
-    w->first = first;
     w->slice.keys = (const unsigned char *)b->keys + first * o->key_bytes;
     w->slice.values =
         b->values ? (const unsigned char *)b->values + first * o->value_bytes : NULL;
@@ -76,10 +83,12 @@ static int take_slice(call *c, worker *w)
     w->slice.ops = b->ops ? b->ops + first : NULL;
     w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
     w->slice.listed = 0;
+    w->slice.again = 0;
     return 1;
 }
 
-static void run_slice(call *c, worker *w)
+/* Runs a worker's slice; answers 0 when the gate was closed and nothing was done. */
+static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
@@ -87,13 +96,18 @@ static void run_slice(call *c, worker *w)
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->stalled_path = 0;
     slice->room = 0;
-    bh__gate_enter_shared(&table->gate, &c->backend->system);
+    if (!bh__gate_try_shared(&table->gate)) {
+        if (c->in_tasks)
+            return 0;
+        bh__gate_enter_shared(&table->gate, &c->backend->system);
+    }
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
         slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
     c->kernel(slice);
     bh__slice_settle(table, slice);
     bh__gate_leave_shared(&table->gate);
+    return 1;
 }
 
 static void work(void *argument, uint64_t index)
@@ -102,27 +116,28 @@ static void work(void *argument, uint64_t index)
     worker *w = &c->workers[index];
 
     do {
-        if (!w->slice.stalled && !take_slice(c, w))
-            return;
-        w->slice.listed = w->slice.stalled;
-        run_slice(c, w);
-        if (w->slice.stalled)
-            __atomic_store_n(&c->stalled, 1, __ATOMIC_RELAXED);
-    } while (!__atomic_load_n(&c->stalled, __ATOMIC_RELAXED));
+        if (!w->waiting) {
+            if (!w->slice.stalled && !take_slice(c, w))
+                return;
+            w->slice.listed = w->slice.stalled;
+        }
+        w->waiting = !run_slice(c, w);
+        if (w->waiting || w->slice.stalled)
+            __atomic_store_n(&c->stopped, 1, __ATOMIC_RELAXED);
+    } while (!__atomic_load_n(&c->stopped, __ATOMIC_RELAXED));
 }
 
-/* Marks what the policy refused: all that the list names, or, where the order counts, the first:
- * what comes behind it has not been tried yet. */
-static void refuse(call *c, bh__slice *slice)
+/* Marks what the policy refused, the first of the list; the rest has not been tried yet. */
+static void refuse(bh__slice *slice)
 {
-    uint32_t refused = c->ordered ? 1 : slice->stalled, i;
+    uint32_t i;
 
-    for (i = 0; i < refused; i++)
+    for (i = 0; i < slice->refused; i++)
         if (slice->outcomes)
             slice->outcomes[slice->list[i]] = BH_NOT_DONE;
-    for (i = refused; i < slice->stalled; i++)
-        slice->list[i - refused] = slice->list[i];
-    slice->stalled -= refused;
+    for (; i < slice->stalled; i++)
+        slice->list[i - slice->refused] = slice->list[i];
+    slice->stalled -= slice->refused;
 }
 
 /* The policy sees to a stalled slice, the gate held alone. */
@@ -140,7 +155,7 @@ static void resolve(call *c, worker *w)
         c->may_grow = 0;
         if (!c->status)
             c->status = why;
-        refuse(c, &w->slice);
+        refuse(&w->slice);
     }
     end = system->clock_nanoseconds(system->state);
     if (end - begin > table->longest_pause_ns)
@@ -153,25 +168,32 @@ static void run_call(call *c, uint32_t workers)
     const bh_executor *executor = &c->backend->executor;
     uint32_t i;
 
+    c->in_tasks = workers > 1;
     for (i = 0; i < workers; i++) {
-        bh__slice *slice = &c->workers[i].slice;
+        worker *w = &c->workers[i];
 
-        slice->stalled = 0;
-        slice->list = c->workers[i].list;
-        slice->system = &c->backend->system;
-        slice->op = (uint8_t)c->batch->op;
-        slice->ordered = (uint8_t)c->ordered;
+        w->waiting = 0;
+        w->slice.stalled = 0;
+        w->slice.list = w->list;
+        w->slice.system = &c->backend->system;
+        w->slice.op = (uint8_t)c->batch->op;
+        w->slice.ordered = (uint8_t)c->ordered;
     }
     do {
-        c->stalled = 0;
+        c->stopped = 0;
         if (workers == 1)
             work(c, 0);
         else
             executor->run(executor->state, work, c, workers);
-        for (i = 0; i < workers; i++)
-            if (c->workers[i].slice.stalled)
+        for (i = 0; i < workers; i++) {
+            if (c->workers[i].waiting) {
+                bh__gate_enter_shared(&c->table->gate, &c->backend->system);
+                bh__gate_leave_shared(&c->table->gate);
+            } else if (c->workers[i].slice.stalled) {
                 resolve(c, &c->workers[i]);
-    } while (c->stalled);
+            }
+        }
+    } while (c->stopped);
 }
 
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
@@ -195,6 +217,7 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
 
     if (slices >= PARALLEL_SLICES && !c.ordered) {
         workers = backend->executor.width(backend->executor.state);
+        workers = workers < WORKERS_MOST ? workers : WORKERS_MOST;
         workers = workers < slices ? workers : slices;
     }
     if (workers > 1) {

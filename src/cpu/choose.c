@@ -12,6 +12,7 @@ static int always(void)
     return 1;
 }
 
+/* The units also use prefetchw, which older processors take for a no-operation. */
 #if defined(BH_HAVE_AVX2) && (defined(__x86_64__) || defined(__i386__))
 static int has_avx2(void)
 {

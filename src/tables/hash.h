@@ -4,8 +4,9 @@
  *
  * Two rounds of "multiply to 128 bits and fold". One round is a lattice: keys in
  * arithmetic progression keep a visible order in it; the second round breaks it.
- * Both multipliers and the first mask are drawn from the seed, so nobody who does
- * not know the seed can choose keys that collide. The same words run on a GPU.
+ * Both multipliers and the first mask are drawn from the seed, so that keys that
+ * collide cannot be chosen without knowing it; this is meant against accidents and
+ * simple attacks and has not been analysed as cryptography. The same words run on a GPU.
  */
 #ifndef BH_TABLES_HASH_H
 #define BH_TABLES_HASH_H

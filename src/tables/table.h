@@ -75,7 +75,10 @@ typedef struct bh__slice {
     uint8_t op;
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
     uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
-    uint64_t room;        /* new keys that may still be inserted; kernels count it down */
+    uint8_t again;        /* the policy has sent this slice round once, for room it saw */
+    uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were tried
+                             and cannot be done; what comes behind them was not tried */
+    uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;
     uint64_t assigned;
@@ -154,7 +157,7 @@ struct bh_table {
 /* What a policy did about a stalled slice. */
 typedef enum bh__resolved {
     BH_RESOLVED_AGAIN,  /* run what the slice's list still names */
-    BH_RESOLVED_REFUSED /* the list names what cannot be done; *why says why */
+    BH_RESOLVED_REFUSED /* the first `refused` of the list cannot be done; *why says why */
 } bh__resolved;
 
 struct bh__policy {
@@ -173,7 +176,8 @@ struct bh__policy {
      * were copied, 0 only at the end or when room is 0. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
-    uint64_t (*page_bytes)(const bh_table *table);
+    /* A page of the table's memory that is like most others, to ask the system about. */
+    const void *(*typical_page)(const bh_table *table);
 };
 
 /* The policy of a design, NULL when this version does not have it. */
@@ -207,7 +211,7 @@ static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
         __atomic_fetch_add(&table->keys, difference, __ATOMIC_RELAXED);
     if (slice->inserted | slice->erased | slice->assigned)
         __atomic_fetch_add(&table->changes, 1, __ATOMIC_RELAXED);
-    bh__room_give(table, slice->room + slice->erased);
+    bh__room_give(table, slice->room);
     if (__atomic_load_n(&table->target, __ATOMIC_RELAXED) != slice->target)
         __atomic_store_n(&table->target, slice->target, __ATOMIC_RELAXED);
 }

@@ -1,6 +1,6 @@
 /*
  * Sizes beyond 32 bits, for real: a table with more than 2^32 slots, and calls with more than 2^31
- * and more than 2^32 elements. `make test-huge` runs this; it takes a minute or two.
+ * and more than 2^32 elements. `make test-huge` runs this; it takes a few minutes.
  *
  * Neither needs much memory. The table uses the lazy page policy, so that only pages with keys in
  * them exist. The arrays of the large calls are one small piece of memory mapped again and again

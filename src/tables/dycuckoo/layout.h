@@ -49,9 +49,9 @@
 
 #define BH_DY_SLOTS(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
 
-/* Of one subtable: 2^33 buckets are 512 GiB. Hash bits never run out, and a position in the table
+/* Of one subtable: 2^32 buckets are 256 GiB. Hash bits never run out, and a position in the table
  * fits in the 40 bits that an export cursor has for it. */
-#define BH_DY_BUCKET_BITS_MOST 33u
+#define BH_DY_BUCKET_BITS_MOST 32u
 
 typedef struct bh_dy_subtable {
     uint64_t lines; /* address of the first bucket */

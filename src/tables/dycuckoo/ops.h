@@ -318,6 +318,7 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
         return view->meta;
     }
     if (kind == BH_ERASE) {
+        slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
         return (view->meta & ~bh_dy_used_bit(slot)) + BH_DY_CHANGE;
@@ -497,8 +498,8 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
  * length log_S of it, 4 for 7 slots; wider ones find hardly more below the highest fill allowed. */
 #define BH_DY_SEARCH_MOST 1024u
 
-/* After so many searches in vain one place pass searches no more: the table wants to grow, and
- * many keys with the same two buckets shall not keep everyone else waiting. */
+/* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
+ * same two buckets and shall not keep everyone else waiting. */
 #define BH_DY_VAIN_MOST 16u
 
 typedef struct bh_dy_node {
@@ -558,8 +559,9 @@ BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
 
 /*
  * BH_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
- * longer paths. What stays in the list found no room within max_fill, or no path, or comes after
- * too many that found none; an ordered slice stops at the first of these.
+ * longer paths. What found no room within max_fill, or no path, stays in the list and is counted as
+ * refused. After too many searches in vain the pass stops, an ordered one at the first refusal;
+ * what was not tried stays in the list behind the refused.
  */
 BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
 {
@@ -570,6 +572,7 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
 
     (void)first;
     (void)count;
+    slice->refused = 0;
     for (i = 0; i < slice->listed; i++) {
         uint32_t at = slice->list[i];
         uint32_t kind = slice->ops ? slice->ops[at] : slice->op;
@@ -580,12 +583,13 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
             bh_region region = DY(begin)(slice, &op, at, kind);
 
             op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
+            op.slot = 0;
             do {
                 answer = DY(step)(slice, &op, kind, region.offset, &region);
             } while (answer == BH_NEXT || answer == BH_RETRY);
             if (answer == BH_DONE && slice->outcomes)
                 slice->outcomes[at] = op.outcome;
-            if (answer == BH_DONE || !slice->room || vain == BH_DY_VAIN_MOST)
+            if (answer == BH_DONE || !slice->room)
                 break;
             if (!DY(make_room)(geometry, op.key)) {
                 vain++;
@@ -594,7 +598,8 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
         }
         if (answer != BH_DONE) {
             slice->list[kept++] = (uint16_t)at;
-            stopped = slice->ordered;
+            slice->refused += !stopped;
+            stopped |= slice->ordered || vain == BH_DY_VAIN_MOST;
         }
     }
     slice->stalled = kept;
@@ -652,7 +657,8 @@ typedef struct bh_dy_homing {
 #endif
 
 /* Brings one key home if there is room, else enters it in its home's filter. Answers how many keys
- * were moved. Other tasks of the pass may want the same home; each key's own bucket is one task's. */
+ * were moved. Other tasks of the pass may want the same home: they hold it for a few stores, and
+ * wait for nothing meanwhile. Each key's own bucket is one task's. */
 BH_FN uint32_t DY(go_home)(const bh_dy_homing *key)
 {
     uint64_t meta = bh_load64(bh_dy_at(key->home));

@@ -3,7 +3,8 @@
  *
  * From the paper, section IV: d subtables, the smallest is doubled when the table
  * is fuller than max_fill, so that none is ever more than twice as large as another
- * and growing costs at most 1/d of the table. Departures: which two subtables a key
+ * and only one is ever rewritten. Departures: growing also reads the other subtables
+ * once and brings home the keys that now have room there; which two subtables a key
  * has, and which comes first, follows from its hash alone (the paper draws subtables
  * with probabilities that follow their fill, so nobody could say where a key lives
  * first); a key that finds no place is first placed along a longer path with the
@@ -14,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/system.h"
 #include "storage/block.h"
 #include "tables/designs.h"
 
@@ -25,6 +27,9 @@
 /* Below so many slots a table may grow however empty it is: in a handful of buckets, chance alone
  * can leave a key without a place. */
 #define FLOOR_SLOTS 1024
+
+/* Subtables of fewer buckets get one more than their keys need, two where there are few subtables. */
+#define SMALL_BASE 16
 
 /* Buckets that one task of a pass works on: some tens of microseconds. */
 #define PASS_BUCKETS 4096
@@ -51,19 +56,38 @@ static uint64_t keys_allowed(const bh_table *table, uint64_t slots)
     return (uint64_t)(table->options.max_fill * (double)slots);
 }
 
-/* The fewest buckets per subtable, all alike, that hold `keys` keys. Answers 0 when that is more
- * than a subtable may have. */
+/*
+ * Up to which fill every key finds a place, however many there are. Two choices of a bucket of S
+ * slots place all keys up to a threshold (0.96 for 3 slots); searches of bounded width stop short
+ * of it, by more the fewer slots there are.
+ */
+static double placeable_fill(const bh_table *table)
+{
+    uint32_t slots = slots_per_bucket(table);
+
+    return slots <= 3 ? 0.87 : slots <= 4 ? 0.91 : HIGHEST_MAX_FILL;
+}
+
+/* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
+ * Answers 0 when that is more than a subtable may have. */
 static int base_for(const bh_table *table, uint64_t keys, uint64_t *base)
 {
     uint32_t d = table->options.dycuckoo.subtables;
     uint64_t slots = (uint64_t)d * slots_per_bucket(table);
-    double wanted = (double)keys / (table->options.max_fill * (double)slots);
+    double fill = table->options.max_fill;
+    double wanted;
 
+    if (fill > placeable_fill(table))
+        fill = placeable_fill(table);
+    if (!keys)
+        keys = 1;
+    wanted = (double)keys / (fill * (double)slots);
     if (wanted > (double)(1ull << BH_DY_BUCKET_BITS_MOST))
         return 0;
-    *base = (uint64_t)wanted;
-    if (*base == 0)
-        *base = 1;
+    *base = (uint64_t)wanted + 1;
+    /* In a handful of buckets chance alone can fill some of them. */
+    if (*base < SMALL_BASE)
+        *base += d < DEFAULT_SUBTABLES ? 2 : 1;
     while (keys_allowed(table, *base * slots) < keys)
         ++*base;
     return *base <= 1ull << BH_DY_BUCKET_BITS_MOST;
@@ -119,7 +143,6 @@ static void destroy_blocks(bh__block *block, const bh_system *system)
         bh__block_destroy(&block[i], system);
 }
 
-/* Bytes of d blocks of `base` buckets, within the budget or not. */
 static bh_status check_budget(const bh_table *table, uint64_t bytes)
 {
     uint64_t budget = table->options.max_host_bytes;
@@ -327,30 +350,34 @@ static void place(bh_table *table, bh__slice *slice)
 
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int may_grow, bh_status *why)
 {
-    /* Slices set room aside: now that none runs, there may be room for what found none. */
-    if (!slice->stalled_path && table->room)
+    int growing;
+
+    /* Running slices set room aside that they may not need: now that none runs, there may be room
+     * for what found none. The second time the slice is finished here, or others could take the
+     * room from it for ever. */
+    if (!slice->stalled_path && !slice->again && table->room) {
+        slice->again = 1;
         return BH_RESOLVED_AGAIN;
-    if (slice->stalled_path || !may_grow) {
+    }
+    growing = may_grow && !table->room;
+    if (!growing) {
         place(table, slice);
         if (!slice->stalled)
             return BH_RESOLVED_AGAIN;
+        growing = may_grow && (!table->room || worth_growing(table));
     }
     *why = BH_ERR_FULL;
-    if (may_grow) {
-        if (!table->room || worth_growing(table))
-            *why = grow(of(table));
-        else
-            bh__fail(BH_ERR_FULL,
-                     "a key found no place: too many keys want the same few slots, and the table "
-                     "is too empty to grow for them");
+    if (growing) {
+        *why = grow(of(table));
         if (!*why)
             return BH_RESOLVED_AGAIN;
         /* What turned out to be there already can still be done. */
         place(table, slice);
-        if (!slice->stalled)
-            return BH_RESOLVED_AGAIN;
+    } else if (may_grow) {
+        bh__fail(BH_ERR_FULL, "a key found no place: too many keys want the same few slots, and "
+                              "the table is too empty to grow for them");
     }
-    return BH_RESOLVED_REFUSED;
+    return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
 }
 
 static bh_status reserve(bh_table *table, uint64_t keys)
@@ -400,6 +427,8 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
     uint64_t subtable_first = 0, copied = 0, counts[EXPORT_WAVE], i;
+    uint64_t keys_per_part = 1 + (uint64_t)((double)table->keys / (double)table->slots *
+                                            slots_per_bucket(table) * BH_DY_EXPORT_PART);
     uint32_t subtable;
 
     for (subtable = 0; subtable < t->geometry.subtables; subtable++) {
@@ -407,7 +436,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 
         while (copied < room && *at / 16 < subtable_first + buckets) {
             bh_dy_export job;
-            uint64_t parts, most = (room - copied) / BH_DY_EXPORT_PART + 1, sum = 0;
+            uint64_t parts, most = (room - copied) / keys_per_part + 1, sum = 0;
 
             job.geometry = &t->geometry;
             job.subtable = subtable;
@@ -444,14 +473,14 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     return copied;
 }
 
-static uint64_t page_bytes(const bh_table *table)
+/* The last page: what a table grew from may lie on pages of another size. */
+static const void *typical_page(const bh_table *table)
 {
     const bh__block *block = ((const dycuckoo *)table)->block;
-    const bh_system *system = &table->backend->system;
 
-    return system->page_bytes(system->state, block[0].memory, block[0].committed);
+    return block->memory + block->committed - BH__PAGE_SMALL;
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo", create, destroy, geometry, resolve, reserve, clear, export_pairs, page_bytes,
+    "dycuckoo", create, destroy, geometry, resolve, reserve, clear, export_pairs, typical_page,
 };
