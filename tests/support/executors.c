@@ -98,6 +98,13 @@ static void test_executor_run(void *state, void (*task)(void *argument, uint64_t
     case TEST_THREADS:
         test_run_threads(self->width, &run);
         break;
+    case TEST_ONE_RUN:
+        (void)pthread_mutex_lock(&self->one_run);
+        for (uint64_t i = 0; i < count; i++) {
+            task(argument, i);
+        }
+        (void)pthread_mutex_unlock(&self->one_run);
+        break;
     }
 }
 
@@ -113,6 +120,7 @@ void test_executor_start(test_executor *self, test_order order, uint32_t width)
     self->order = order;
     self->width = width;
     self->seed = test_seed();
+    self->one_run = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_init(&self->runs, 0);
     atomic_init(&self->tasks, 0);
     self->executor.state = self;

@@ -6,6 +6,7 @@
 #ifndef BULKHASH_TESTS_SUPPORT_EXECUTORS_H
 #define BULKHASH_TESTS_SUPPORT_EXECUTORS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -15,7 +16,9 @@ typedef enum test_order {
     TEST_IN_TURN,  /* index 0 first, all on the calling thread */
     TEST_REVERSED, /* the last index first */
     TEST_SHUFFLED, /* some order, another one each time */
-    TEST_THREADS   /* on `width` threads made for this run, which yield before each task */
+    TEST_THREADS,  /* on `width` threads made for this run, which yield before each task */
+    TEST_ONE_RUN   /* one run after the other, as on a single thread that is not the caller's: a
+                      task that waits for someone who is about to call run() never ends */
 } test_order;
 
 typedef struct test_executor {
@@ -23,6 +26,7 @@ typedef struct test_executor {
     test_order order;
     uint32_t width;
     uint64_t seed;
+    pthread_mutex_t one_run;
     atomic_uint_fast64_t runs;  /* how often run() was called */
     atomic_uint_fast64_t tasks; /* how many tasks were run in all */
 } test_executor;

@@ -197,6 +197,48 @@ static void pool_shared_by_threads(void **state)
     bh_context_destroy(context);
 }
 
+/* Several threads insert into one table that grows, on an executor that runs one thing at a time:
+ * whoever holds the table alone needs the executor, so no task on it may wait for the table. */
+typedef struct shared_table {
+    bh_table *table;
+    uint64_t n;
+} shared_table;
+
+static void insert_own_keys(void *argument, uint32_t index)
+{
+    const shared_table *shared = argument;
+    batch all = batch_new(8, 8, shared->n);
+
+    for (uint64_t i = 0; i < shared->n; i++) {
+        batch_set(&all, i, index * shared->n + i, i);
+    }
+    check_status(batch_call(shared->table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    check_status(batch_call(shared->table, BH_FIND, &all), BH_OK);
+    batch_check_all(&all, BH_FOUND);
+    batch_free(&all);
+}
+
+static void executor_that_runs_one_thing_at_a_time(void **state)
+{
+    const uint64_t threads = 3;
+    test_executor executor;
+    bh_context *context = NULL;
+    shared_table shared;
+    (void)state;
+
+    test_executor_start(&executor, TEST_ONE_RUN, 4);
+    context = context_new(0, &executor.executor, NULL);
+    for (int round = 0; round < 3; round++) {
+        shared.n = test_scaled_large(60000);
+        shared.table = table_new(context, 8, 8, 1);
+        threads_run((uint32_t)threads, insert_own_keys, &shared);
+        check(table_stats(shared.table).keys == threads * shared.n, "keys were lost");
+        bh_table_destroy(shared.table);
+    }
+    bh_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +249,7 @@ int main(void)
         cmocka_unit_test(tasks_on_yielding_threads),
         cmocka_unit_test(executor_that_claims_to_be_wide),
         cmocka_unit_test(pool_shared_by_threads),
+        cmocka_unit_test(executor_that_runs_one_thing_at_a_time),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;
