@@ -189,7 +189,7 @@ static uint64_t check_outcomes(bh_table *table, const batch *all, bh_status stat
 static bool grow_with_refusal(const growing_call *call, uint64_t nth, bool for_ever)
 {
     const test_widths widths = call->widths;
-    const uint64_t n = TEST_THREAD_SANITIZER ? 5000 : 20000; // beyond the first pages of a table
+    const uint64_t n = TEST_SANITIZER ? 5000 : 20000; // beyond the first pages of a table
     watched_system watched;
     test_executor executor;
     bh_context *context = NULL;

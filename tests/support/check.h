@@ -44,6 +44,8 @@
 #define TEST_THREAD_SANITIZER 0
 #endif
 
+#define TEST_SANITIZER (TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER)
+
 /* The exit status that CTest reads as "skipped". */
 #define TEST_SKIPPED 77
 

@@ -427,6 +427,119 @@ static void readers_never_miss(void **state)
     }
 }
 
+/* --- a table of few lines, at the brim ---------------------------------------------------- */
+
+/* Keys that stay, and keys that come and go, in a table whose budget lets it hold only some of
+ * them: everything happens in a few hundred cache lines, and residents are displaced all the
+ * time. */
+enum { CROWD_STABLE = 60, CROWD_BATCH = 200 };
+
+/* What an empty table takes: a budget with which it cannot grow. */
+static uint64_t table_smallest_bytes(const bh_table_options *options)
+{
+    bh_table *table = table_with(context, options);
+    uint64_t bytes = table_stats(table).bytes_host;
+
+    bh_table_destroy(table);
+    return bytes;
+}
+
+static void crowd_write(scene *s, uint32_t thread)
+{
+    rng random = random_start(s->seed * 13 + thread);
+    batch all = batch_new(s->widths.key_bytes, s->widths.value_bytes, CROWD_BATCH);
+    uint64_t owner[CROWD_BATCH];
+
+    for (uint64_t r = 0; r < s->rounds; r++) {
+        bh_status status = BH_OK;
+        for (uint64_t i = 0; i < all.n; i++) {
+            owner[i] = random_below(&random, s->keys);
+            batch_set(&all, i, scene_key(s, owner[i]),
+                      stamped(s, scene_key(s, owner[i]), random_next(&random)));
+            all.ops[i] = random_below(&random, 4) > 0 ? BH_INSERT : BH_ERASE;
+        }
+        status = batch_call(s->table, BATCH_APPLY, &all);
+        check(status == BH_OK || status == BH_ERR_FULL, "%s", bh_status_name(status));
+        for (uint64_t i = 0; i < all.n; i++) {
+            check(status == BH_ERR_FULL || all.outcomes[i] != BH_NOT_DONE, "BH_OK, but not done");
+            *scene_account(s, thread, owner[i]) += all.outcomes[i] == BH_INSERTED;
+            *scene_account(s, thread, owner[i]) -= all.outcomes[i] == BH_ERASED;
+        }
+    }
+    batch_free(&all);
+    atomic_fetch_sub(&s->running, 1);
+}
+
+static void crowd_read(scene *s, uint32_t thread)
+{
+    const uint64_t n = CROWD_STABLE * 20;
+    const uint64_t stable = n / 2;
+    rng random = random_start(s->seed * 17 + thread);
+    batch all = batch_new(s->widths.key_bytes, s->widths.value_bytes, n);
+
+    // The same keys again and again: a reader is to spend its time in finds, not around them.
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t k = i < stable ? s->keys + i % CROWD_STABLE : random_below(&random, s->keys);
+        batch_set(&all, i, scene_key(s, k), 0);
+    }
+    while (atomic_load(&s->running) > 0) {
+        check_status(batch_call(s->table, BH_FIND, &all), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            check(i >= stable || all.outcomes[i] == BH_FOUND,
+                  "find missed a key that is there all the time");
+            check(all.outcomes[i] != BH_FOUND ||
+                      is_stamped(s, batch_key(&all, i), batch_value(&all, i)),
+                  "key %#llx has value %#llx, which nobody wrote for it",
+                  (unsigned long long)batch_key(&all, i), (unsigned long long)batch_value(&all, i));
+        }
+    }
+    batch_free(&all);
+}
+
+static void crowd_write_or_read(void *argument, uint32_t thread)
+{
+    scene *s = argument;
+    if (thread % 2 == 0) {
+        crowd_write(s, thread);
+    } else {
+        crowd_read(s, thread);
+    }
+}
+
+/* Readers that are interrupted between two looks at a line find it wholly changed when they go on:
+ * with more threads than processors that happens every few milliseconds, so many short rounds,
+ * each with stable keys that have not been displaced yet, are worth more than a long one. */
+static void crowded_lines(void **state)
+{
+    static const test_widths crowd_widths[] = {{4, 4}, {8, 8}, {8, 4}};
+    (void)state;
+    for (uint64_t round = 0; round < test_scaled(160); round++) {
+        scene s = scene_new(crowd_widths[round % TEST_COUNT(crowd_widths)], 4, 3000, 1,
+                            test_seed() + round);
+        bh_table_options options = table_options(s.widths.key_bytes, s.widths.value_bytes, 1);
+        batch stable = batch_new(s.widths.key_bytes, s.widths.value_bytes, CROWD_STABLE);
+
+        bh_table_destroy(s.table);
+        options.max_host_bytes = table_smallest_bytes(&options);
+        options.max_fill = 0.95;
+        s.table = table_with(context, &options);
+        s.rounds = TEST_SANITIZER ? 30 : 100;
+        atomic_init(&s.running, 2);
+        for (uint64_t i = 0; i < CROWD_STABLE; i++) {
+            uint64_t key = scene_key(&s, s.keys + i);
+            batch_set(&stable, i, key, stamped(&s, key, 1));
+        }
+        check_status(batch_call(s.table, BH_INSERT, &stable), BH_OK);
+        threads_run(s.threads, crowd_write_or_read, &s);
+        check_status(batch_call(s.table, BH_ERASE, &stable), BH_OK);
+        batch_check_all(&stable, BH_ERASED);
+        check_existence(&s);
+        check_stamps(&s);
+        batch_free(&stable);
+        scene_free(&s);
+    }
+}
+
 /* --- functions on the whole table beside batches ------------------------------------------ */
 
 /* One instant of the table: large enough a room takes all, and all stable keys are among them. */
@@ -589,6 +702,7 @@ int main(void)
         cmocka_unit_test(insertions_and_erasures_balance),
         cmocka_unit_test(one_winner),
         cmocka_unit_test(readers_never_miss),
+        cmocka_unit_test(crowded_lines),
         cmocka_unit_test(whole_table_beside_batches),
         cmocka_unit_test(clear_beside_batches),
         cmocka_unit_test(large_batches_from_many_threads),
