@@ -140,7 +140,7 @@ static void print(series *s)
     printf("\n");
 }
 
-/* The cost of a call with one key, in nanoseconds: of keys in cache, so that it is the call's own. */
+/* The cost of a call with one key, in nanoseconds: all in cache, so that it is the call's own. */
 static void measure_single(bh_context *context)
 {
     enum { CALLS = 200000 };

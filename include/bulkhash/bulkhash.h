@@ -433,8 +433,8 @@ typedef struct bh_table_stats {
 /*
  * Tells what a table is like. `stats->struct_size` is set by the caller. Neither pointer may be
  * NULL. Thread-safe; while batches run, keys counts the slices that have ended.
- * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond, more in a process with many
- * mappings, because it asks the system for the page size.
+ * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond, and several for a table of
+ * gigabytes on small pages, because it asks the system for the page size.
  */
 BH_API bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats);
 

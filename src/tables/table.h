@@ -76,8 +76,8 @@ typedef struct bh__slice {
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
     uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
     uint8_t again;        /* the policy has sent this slice round once, for room it saw */
-    uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were tried
-                             and cannot be done; what comes behind them was not tried */
+    uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
+                             tried and cannot be done; what comes behind them was not tried */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;

@@ -15,7 +15,8 @@ typedef struct bh_line {
 } bh_line;
 
 /* 8-byte loads read what 4-byte stores wrote: outside C11's letter, and what every processor with
- * coherent caches does. Order: each load acquires, so a later load of the sequence number stays behind all of them. */
+ * coherent caches does. Order: each load acquires, so a later load of the sequence number stays
+ * behind all of them. */
 BH_FN bh_line bh_line_load(const void *p)
 {
     const uint64_t *from = (const uint64_t *)p;

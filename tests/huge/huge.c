@@ -126,7 +126,8 @@ static void large_table_of_8_byte_pairs(void **state)
 /* --- more elements than 32 bits can count ---------------------------------------------------- */
 
 /* An array of `bytes` bytes of which the first part is one piece of `piece` bytes, mapped as often
- * as it takes, and the last `tail` bytes are memory of their own. Sizes are multiples of `piece`. */
+ * as it takes, and the last `tail` bytes are memory of their own. Sizes are multiples of `piece`.
+ */
 typedef struct long_array {
     char *start;
     uint64_t bytes;

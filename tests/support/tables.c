@@ -183,7 +183,8 @@ void table_check_stats(const bh_table *table)
           "bytes_total is %llu, its parts %llu + %llu + %llu",
           (unsigned long long)stats.bytes_total, (unsigned long long)stats.bytes_device,
           (unsigned long long)stats.bytes_host, (unsigned long long)stats.bytes_file);
-    check(stats.bytes_device == 0 && stats.bytes_file == 0, "a CPU table lies in host memory alone");
+    check(stats.bytes_device == 0 && stats.bytes_file == 0,
+          "a CPU table lies in host memory alone");
     check(stats.page_bytes >= 4096 && (stats.page_bytes & (stats.page_bytes - 1)) == 0,
           "page_bytes is %llu", (unsigned long long)stats.page_bytes);
     check(stats.target != NULL, "target is NULL");

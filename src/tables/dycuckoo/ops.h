@@ -644,7 +644,7 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 }
 
 #ifndef BH_DY_HOMING_MOST
-/* Homes on their way from memory while a pass reads on: they lie anywhere, what it reads in order. */
+/* Homes on their way from memory while a pass reads on: they lie anywhere. */
 #define BH_DY_HOMING_MOST 32u
 
 /* A key that may go home. */

@@ -28,8 +28,9 @@
  * can leave a key without a place. */
 #define FLOOR_SLOTS 1024
 
-/* Subtables of fewer buckets get one more than their keys need, two where there are few subtables. */
-#define SMALL_BASE 16
+/* In tables of fewer buckets each subtable gets one more than its keys need, two where there are
+ * few subtables. */
+#define SMALL_BUCKETS 128
 
 /* Buckets that one task of a pass works on: some tens of microseconds. */
 #define PASS_BUCKETS 4096
@@ -64,8 +65,9 @@ static uint64_t keys_allowed(const bh_table *table, uint64_t slots)
 static double placeable_fill(const bh_table *table)
 {
     uint32_t slots = slots_per_bucket(table);
+    double most = slots <= 3 ? 0.87 : slots <= 4 ? 0.91 : HIGHEST_MAX_FILL;
 
-    return slots <= 3 ? 0.87 : slots <= 4 ? 0.91 : HIGHEST_MAX_FILL;
+    return table->options.max_fill < most ? table->options.max_fill : most;
 }
 
 /* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
@@ -74,19 +76,16 @@ static int base_for(const bh_table *table, uint64_t keys, uint64_t *base)
 {
     uint32_t d = table->options.dycuckoo.subtables;
     uint64_t slots = (uint64_t)d * slots_per_bucket(table);
-    double fill = table->options.max_fill;
     double wanted;
 
-    if (fill > placeable_fill(table))
-        fill = placeable_fill(table);
     if (!keys)
         keys = 1;
-    wanted = (double)keys / (fill * (double)slots);
+    wanted = (double)keys / (placeable_fill(table) * (double)slots);
     if (wanted > (double)(1ull << BH_DY_BUCKET_BITS_MOST))
         return 0;
     *base = (uint64_t)wanted + 1;
     /* In a handful of buckets chance alone can fill some of them. */
-    if (*base < SMALL_BASE)
+    if (*base * d < SMALL_BUCKETS)
         *base += d < DEFAULT_SUBTABLES ? 2 : 1;
     while (keys_allowed(table, *base * slots) < keys)
         ++*base;
@@ -389,13 +388,13 @@ static bh_status reserve(bh_table *table, uint64_t keys)
     if (!base_for(table, keys, &base))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
-    if (!table->keys && keys > table->max_keys) {
+    if (!table->keys && keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
         status = lay_out(t, base);
         if (status)
             return status;
         table->changes++;
     }
-    while (keys > table->max_keys) {
+    while (keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
         status = grow(t);
         if (status)
             return status;
