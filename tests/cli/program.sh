@@ -70,7 +70,7 @@ slow >pipe &
 expect_success "$BULKHASH" count -k 12 pipe
 wait
 grep -q $'[\r\033]' "$err" && failed "progress without a terminal: $(od -c "$err" | head)"
-if command -v script >/dev/null; then
+if script -qec true typescript >/dev/null 2>&1 </dev/null; then
     slow >pipe &
     TERM=xterm script -qec "'$BULKHASH' count -k 12 pipe" typescript >/dev/null </dev/null
     wait
@@ -95,6 +95,6 @@ if command -v script >/dev/null; then
     last=$(tr '\r' '\n' <typescript | grep -Eoa '^ *[0-9]+%' | tail -n 1 | tr -d ' %')
     ((${last:-0} >= 20 && ${last:-0} <= 100)) || failed "the last percentage is ${last:-missing}"
 else
-    echo 'no script(1) here: the progress line was not tried' >&2
+    echo 'script(1) gives no terminal here: the progress line was not tried' >&2
 fi
 finish

@@ -133,10 +133,43 @@ BH_FN void bh_dy_unlock(uint64_t line, uint64_t meta)
     bh_store64(bh_dy_at(line), meta);
 }
 
+/* The buckets of a part of an export: from *begin to the answer. */
+BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begin)
+{
+    *begin = job->first_bucket + part * BH_DY_EXPORT_PART;
+    return job->end_bucket - *begin < BH_DY_EXPORT_PART ? job->end_bucket
+                                                        : *begin + BH_DY_EXPORT_PART;
+}
+
 BH_FN int bh_dy_inserts(uint32_t op)
 {
     return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
 }
+
+/* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
+ * length log_S of it, 4 for 7 slots; wider ones find hardly more below the highest fill allowed. */
+#define BH_DY_SEARCH_MOST 1024u
+
+/* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
+ * same two buckets and shall not keep everyone else waiting. */
+#define BH_DY_VAIN_MOST 16u
+
+typedef struct bh_dy_node {
+    uint64_t line;
+    uint32_t parent; /* whose resident in `slot` would move here */
+    uint32_t slot;
+} bh_dy_node;
+
+/* Homes on their way from memory while a pass reads on: they lie anywhere. */
+#define BH_DY_HOMING_MOST 32u
+
+/* A key that may go home. */
+typedef struct bh_dy_homing {
+    uint64_t home;
+    uint64_t guest_at; /* the bucket it is in */
+    uint64_t filter;
+    uint32_t slot;
+} bh_dy_homing;
 
 #endif
 
@@ -493,22 +526,6 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
  * What is done with the gate held alone
  * --------------------------------------------------------------------------------------------- */
 
-#ifndef BH_DY_SEARCH_MOST
-/* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
- * length log_S of it, 4 for 7 slots; wider ones find hardly more below the highest fill allowed. */
-#define BH_DY_SEARCH_MOST 1024u
-
-/* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
- * same two buckets and shall not keep everyone else waiting. */
-#define BH_DY_VAIN_MOST 16u
-
-typedef struct bh_dy_node {
-    uint64_t line;
-    uint32_t parent; /* whose resident in `slot` would move here */
-    uint32_t slot;
-} bh_dy_node;
-#endif
-
 /*
  * Makes a free slot in one of a key's two full buckets: breadth first search over the residents'
  * other places, then the moves from the free end back. A shortest path visits no bucket twice, so
@@ -643,19 +660,6 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&split->moved, moved);
 }
 
-#ifndef BH_DY_HOMING_MOST
-/* Homes on their way from memory while a pass reads on: they lie anywhere. */
-#define BH_DY_HOMING_MOST 32u
-
-/* A key that may go home. */
-typedef struct bh_dy_homing {
-    uint64_t home;
-    uint64_t guest_at; /* the bucket it is in */
-    uint64_t filter;
-    uint32_t slot;
-} bh_dy_homing;
-#endif
-
 /* Brings one key home if there is room, else enters it in its home's filter. Answers how many keys
  * were moved. Other tasks of the pass may want the same home: they hold it for a few stores, and
  * wait for nothing meanwhile. Each key's own bucket is one task's. */
@@ -712,25 +716,25 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&split->moved, moved);
 }
 
-/* BH_PASS_COUNT: keys in each part, from the first slot to be exported on. */
+/* The slots in use of a bucket, from the first slot to be exported on. */
+BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
+{
+    uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+
+    return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
+}
+
+/* BH_PASS_COUNT: keys in each part. */
 BH_FN void DY(count_parts)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_export *job = (bh_dy_export *)argument;
     uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
 
     for (part = first; part < first + count; part++) {
-        uint64_t begin = job->first_bucket + part * BH_DY_EXPORT_PART;
-        uint64_t left = job->end_bucket - begin;
-        uint64_t end = begin + (left < BH_DY_EXPORT_PART ? left : BH_DY_EXPORT_PART);
-        uint64_t keys = 0;
+        uint64_t keys = 0, end = bh_dy_part(job, part, &bucket);
 
-        for (bucket = begin; bucket < end; bucket++) {
-            uint32_t used = bh_dy_used(bh_load64(bh_dy_at(lines + BH_DY_LINE * bucket)), SLOTS);
-
-            if (bucket == job->first_bucket)
-                used = used >> job->first_slot << job->first_slot;
-            keys += bh_count(used);
-        }
+        for (; bucket < end; bucket++)
+            keys += bh_count(DY(exported)(job, lines + BH_DY_LINE * bucket, bucket));
         job->counts[part] = keys;
     }
 }
@@ -742,19 +746,14 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
     uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
 
     for (part = first; part < first + count; part++) {
-        uint64_t begin = job->first_bucket + part * BH_DY_EXPORT_PART;
-        uint64_t left = job->end_bucket - begin;
-        uint64_t end = begin + (left < BH_DY_EXPORT_PART ? left : BH_DY_EXPORT_PART);
-        uint64_t to = job->counts[part];
+        uint64_t to = job->counts[part], end = bh_dy_part(job, part, &bucket);
 
         if (to > job->room)
             continue; /* an earlier part ends the room */
-        for (bucket = begin; bucket < end; bucket++) {
+        for (; bucket < end; bucket++) {
             uint64_t line = lines + BH_DY_LINE * bucket;
-            uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+            uint32_t used = DY(exported)(job, line, bucket);
 
-            if (bucket == job->first_bucket)
-                used = used >> job->first_slot << job->first_slot;
             for (; used; used &= used - 1) {
                 uint32_t slot = bh_first(used);
 
