@@ -19,8 +19,8 @@
  * pass on the very executor whose thread the task occupies. It keeps its slice and
  * returns, and the caller waits.
  *
- * An operation that the policy refuses is marked BH_NOT_DONE, and from then on the
- * call asks for no more growth: it does what can be done without.
+ * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
+ * failed, the call asks for it no more: it does what can be done without.
  */
 #include "cpu/cpu.h"
 
@@ -48,7 +48,7 @@ typedef struct call {
     uint32_t ordered;
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
-    uint32_t may_grow;
+    int may_grow; /* growing has not failed yet */
     bh_status status;
 } call;
 
@@ -150,9 +150,7 @@ static void resolve(call *c, worker *w)
 
     bh__gate_enter_alone(&table->gate, system);
     begin = system->clock_nanoseconds(system->state);
-    if (table->policy->resolve(table, &w->slice, (int)c->may_grow, &why) ==
-        BH_RESOLVED_REFUSED) {
-        c->may_grow = 0;
+    if (table->policy->resolve(table, &w->slice, &c->may_grow, &why) == BH_RESOLVED_REFUSED) {
         if (!c->status)
             c->status = why;
         refuse(&w->slice);

@@ -168,8 +168,8 @@ struct bh__policy {
     void (*destroy)(bh_table *table);
     /* The descriptor that slices get; fixed as long as the gate is held. */
     const void *(*geometry)(const bh_table *table);
-    /* The following are called with the gate held alone. */
-    bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int may_grow, bh_status *why);
+    /* The following are called with the gate held alone. *may_grow becomes 0 when growing fails. */
+    bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
     bh_status (*reserve)(bh_table *table, uint64_t keys);
     void (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many

@@ -347,7 +347,7 @@ static void place(bh_table *table, bh__slice *slice)
     bh__slice_settle(table, slice);
 }
 
-static bh__resolved resolve(bh_table *table, bh__slice *slice, int may_grow, bh_status *why)
+static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
     int growing;
 
@@ -358,21 +358,22 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int may_grow, bh_
         slice->again = 1;
         return BH_RESOLVED_AGAIN;
     }
-    growing = may_grow && !table->room;
+    growing = *may_grow && !table->room;
     if (!growing) {
         place(table, slice);
         if (!slice->stalled)
             return BH_RESOLVED_AGAIN;
-        growing = may_grow && (!table->room || worth_growing(table));
+        growing = *may_grow && (!table->room || worth_growing(table));
     }
     *why = BH_ERR_FULL;
     if (growing) {
         *why = grow(of(table));
         if (!*why)
             return BH_RESOLVED_AGAIN;
+        *may_grow = 0;
         /* What turned out to be there already can still be done. */
         place(table, slice);
-    } else if (may_grow) {
+    } else if (*may_grow) {
         bh__fail(BH_ERR_FULL, "a key found no place: too many keys want the same few slots, and "
                               "the table is too empty to grow for them");
     }
