@@ -25,8 +25,9 @@
 #ifndef BH_CPU_SCHEDULE_H
 #define BH_CPU_SCHEDULE_H
 
-/* Operations in flight. Deeper than the memory can serve costs only first-level cache. */
-#define BH_WINDOW 96u
+/* Operations in flight. Measured from 32 to 128: 48 and 64 are best, 96 is 4% slower, 128 more: what
+ * the memory cannot serve costs first-level cache. */
+#define BH_WINDOW 64u
 
 /* The kind that stands for "look it up for each element". */
 #define BH_KIND_MIXED 0xffu
