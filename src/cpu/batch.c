@@ -24,8 +24,8 @@
  */
 #include "cpu/cpu.h"
 
-/* Below so many slices a call runs in the calling thread: waking another takes as long as a few
- * thousand operations. */
+/* Below so many slices a call runs in the calling thread, because waking another takes time.
+ * Chosen, not tuned. */
 #define PARALLEL_SLICES 4
 
 /* More tasks than that are not believed to run at once, whatever an executor says. */

@@ -147,7 +147,7 @@ BH_FN int bh_dy_inserts(uint32_t op)
 }
 
 /* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
- * length log_S of it, 4 for 7 slots; wider ones find hardly more below the highest fill allowed. */
+ * length log_S of it, 3 to 4 for 7 slots. Chosen, not tuned. */
 #define BH_DY_SEARCH_MOST 1024u
 
 /* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the

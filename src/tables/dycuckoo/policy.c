@@ -32,7 +32,7 @@
  * few subtables. */
 #define SMALL_BUCKETS 128
 
-/* Buckets that one task of a pass works on: some tens of microseconds. */
+/* Buckets that one task of a pass works on. Chosen, not tuned. */
 #define PASS_BUCKETS 4096
 
 typedef struct dycuckoo {
