@@ -29,8 +29,12 @@
 #define FLOOR_SLOTS 1024
 
 /* In tables of fewer buckets each subtable gets one more than its keys need, two where there are
- * few subtables. */
+ * few subtables. A build for tests may want the smallest tables there can be. */
+#ifdef BH_DY_SMALL_BUCKETS
+#define SMALL_BUCKETS BH_DY_SMALL_BUCKETS
+#else
 #define SMALL_BUCKETS 128
+#endif
 
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
 #define PASS_BUCKETS 4096
