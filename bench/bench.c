@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tables/hash.h" /* for its generator of random numbers */
+
 void fail(const char *what)
 {
     fprintf(stderr, "bulkhash-bench: %s\n", what);
@@ -40,11 +42,9 @@ uint32_t key_of(uint64_t counter, uint32_t salt)
 
 uint32_t salt_of(uint32_t repetition)
 {
-    uint64_t x = repetition + 1ull;
+    uint64_t state = repetition;
 
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return (uint32_t)(x ^ x >> 31);
+    return (uint32_t)bh_seed_next(&state);
 }
 
 uint32_t value_of(uint32_t key)
@@ -66,6 +66,20 @@ void fill_values(uint32_t *values, const uint32_t *keys, uint64_t n)
 
     for (i = 0; i < n; i++)
         values[i] = value_of(keys[i]);
+}
+
+void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random)
+{
+    uint64_t i;
+
+    for (i = 0; i < n; i++) {
+        uint32_t *last = &keys[count - 1 - i];
+        uint32_t *drawn = &keys[bh_seed_next(random) % (count - i)];
+        uint32_t key = *last;
+
+        *last = *drawn;
+        *drawn = key;
+    }
 }
 
 void check_values(const uint32_t *values, const uint32_t *keys, uint64_t n)

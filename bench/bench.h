@@ -68,6 +68,7 @@ void run_operations(bench *b);
 void run_growth(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
+void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() with the library's if the call failed. */
 _Noreturn void fail(const char *what);
@@ -88,6 +89,10 @@ uint32_t value_of(uint32_t key);
 /* n keys from counter `first` on; and the value of each. */
 void fill_keys(uint32_t *keys, uint64_t first, uint64_t n, uint32_t salt);
 void fill_values(uint32_t *values, const uint32_t *keys, uint64_t n);
+
+/* Brings n of `count` keys, drawn at random, to their end; with n = count it shuffles them all.
+ * `random` is the state that the drawing goes on from. */
+void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random);
 
 /* Ends the program unless each value is the one that goes with its key. */
 void check_values(const uint32_t *values, const uint32_t *keys, uint64_t n);

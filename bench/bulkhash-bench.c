@@ -1,8 +1,8 @@
 /*
  * bulkhash-bench: how fast the table is, beside how fast the machine reads memory.
  *
- * An experiment is a file of its own: operations.c, growth.c, dynamic.c, hostile.c. Each prints
- * results (bench.h), a line or an object each, as medians over the repetitions with the lowest
+ * An experiment is a file of its own: operations.c, growth.c, dynamic.c, hostile.c, lines.c. Each
+ * prints results (bench.h), a line or an object each, as medians over the repetitions with the lowest
  * and the highest, and the bar that is asked for. Keys are fresh in every repetition and made
  * outside the timed part. Rates alone say little on a machine that others use too; what is
  * compared is a ratio to the random-line limit (limit.h) or to another rate of the same
@@ -26,6 +26,7 @@ static const struct {
     {"growth", run_growth, 1},
     {"dynamic", run_dynamic, 0},
     {"hostile", run_hostile, 0},
+    {"lines", run_lines, 0},
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof experiments[0])
@@ -56,6 +57,8 @@ static const char usage_text[] =
     "              (with its own fills, 0.5 to 0.85; a repetition is a run)\n"
     "  hostile     100000 keys with one pair of buckets under a known seed, in tables\n"
     "              with random seeds, beside random keys\n"
+    "  lines       lines of memory per find, of at most 4194304 keys: in a table that is\n"
+    "              fresh, has grown, has had its keys turned over three times\n"
     "\n"
     "Rates of a machine that does other work too are not worth reading; ratios are.\n"
     "\n"

@@ -43,28 +43,10 @@ typedef struct workload {
     double fill; /* now */
 } workload;
 
-static uint64_t random_below(workload *w, uint64_t bound)
-{
-    uint64_t x = w->random += 0x9e3779b97f4a7c15ull;
-
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return (x ^ x >> 31) % bound;
-}
-
 /* Brings `n` of the live keys, drawn at random, to the end of the list. */
 static void draw(workload *w, uint64_t n)
 {
-    uint64_t i;
-
-    for (i = 0; i < n; i++) {
-        uint32_t *last = &w->live[w->count - 1 - i];
-        uint32_t *drawn = &w->live[random_below(w, w->count - i)];
-        uint32_t key = *last;
-
-        *last = *drawn;
-        *drawn = key;
-    }
+    draw_last(w->live, w->count, n, &w->random);
 }
 
 static void run_call(workload *w, bh_op op, uint32_t *keys, uint64_t n)
