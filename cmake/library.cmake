@@ -79,3 +79,26 @@ set_target_properties(bulkhash_internal PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(bulkhash_internal INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(bulkhash_internal INTERFACE Threads::Threads)
+
+# A special build: the whole library once more for one target that is there for the tests alone
+# (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table
+# small. Whoever links it is compiled with the same definitions, so that it can look inside, and
+# defines what the target leaves to it.
+function(bulkhash_special_build name)
+  string(TOUPPER ${name} upper)
+  set(definitions BH_TARGET_${upper}=1 ${ARGN})
+  add_library(bulkhash_${name} STATIC EXCLUDE_FROM_ALL ${library_sources} ${unit_source})
+  target_include_directories(bulkhash_${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(bulkhash_${name} PUBLIC ${definitions}
+    PRIVATE BH_SPECIAL_TARGET="${name}")
+  target_link_libraries(bulkhash_${name} PRIVATE bulkhash_flags PUBLIC Threads::Threads)
+  list(TRANSFORM definitions PREPEND -D)
+  set(unit_flags_${name} ${definitions} -DBH_SPECIAL_TARGET="${name}" PARENT_SCOPE)
+endfunction()
+
+# Interleavings are explored on the smallest tables there can be: one bucket of two slots per
+# subtable, slices of two elements.
+bulkhash_special_build(sim BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_SLICE_MOST=2)
+bulkhash_special_build(lines)
+set(bulkhash_special_builds sim lines)

@@ -6,8 +6,9 @@
 # Folders: base <- targets, primitives, storage <- tables <- cpu, cuda <- api <- cli, bench, tests,
 # examples. A file includes its own folder and folders further left; the public header is open to
 # all; cli, examples and tests/consumer see nothing else.
-# src/: no printing, no exit, no standalone fences. src/tables: no header of a platform and none
-# of libc but stdint, stddef and stdbool, no #if about a vendor, no call of libc.
+# src/: no printing, no exit, no standalone fences, atomics through base/atomic.h alone.
+# src/tables: no header of a platform and none of libc but stdint, stddef and stdbool, no #if about
+# a vendor, no call of libc.
 # Nowhere: a warning or a sanitizer switched off.
 set -euo pipefail
 export LC_ALL=C
@@ -153,6 +154,8 @@ function check_file(name,    line, code, folder) {
             violation("the library never exits or aborts")
         if (code ~ /atomic_thread_fence|atomic_signal_fence|__sync_/)
             violation("a standalone fence or an old atomic; put the order on the access")
+        else if (code ~ word "__atomic_" && name != "src/base/atomic.h")
+            violation("an atomic access that the target sim would not see; go through base/atomic.h")
         if (folder == "tables") {
             if (code ~ /^[ \t]*#[ \t]*(if|ifdef|ifndef|elif).*(__AVX|__SSE|__BMI|__x86|__amd64|__i386|__aarch64|__ARM|__arm|__NEON|__CUDA|__NVCC|__HIP|__GNUC__|__GLIBC__|__clang__|__linux|__unix|__APPLE__|_MSC_VER|_WIN32)/)
                 violation("an #if about a vendor in src/tables; it belongs in src/targets")
@@ -242,6 +245,7 @@ src/base/base.h|static inline void f(void) { if (x) exit(1); }
 src/cpu/unit.c|abort();
 src/targets/target.h|__atomic_thread_fence(__ATOMIC_SEQ_CST);
 src/cpu/unit.c|__sync_synchronize();
+src/cpu/unit.c|int f(int *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
 cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);
 tests/unit/contract.c|int x; // NOLINT

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "base/atomic.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -203,7 +204,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
         return status;
     system = &table->backend->system;
     bh__gate_enter_shared(&t->gate, system);
-    stats->keys = __atomic_load_n(&table->keys, __ATOMIC_RELAXED);
+    stats->keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
     stats->slots = table->slots;
     stats->max_keys = table->max_keys;
     stats->bytes_total = table->bytes;
@@ -216,7 +217,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     stats->reseeds = table->reseeds;
     stats->keys_moved = table->keys_moved;
     stats->longest_pause_ns = table->longest_pause_ns;
-    stats->target = __atomic_load_n(&table->target, __ATOMIC_RELAXED);
+    stats->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate);
     /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
     stats->page_bytes = system->page_bytes(system->state, page, 1);

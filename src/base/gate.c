@@ -17,7 +17,7 @@ void bh__gate_enter_shared(bh__gate *gate, const bh_system *system)
     /* While waiting nothing is added to the count, or the one who wants to be alone would wait for
      * us while we wait for it. */
     while (!bh__gate_try_shared(gate))
-        while (__atomic_load_n(&gate->word, __ATOMIC_RELAXED) & BH__GATE_ALONE)
+        while (bh__atomic_load(&gate->word, __ATOMIC_RELAXED) & BH__GATE_ALONE)
             wait_a_little(system, &rounds);
 }
 
@@ -25,8 +25,8 @@ void bh__gate_enter_alone(bh__gate *gate, const bh_system *system)
 {
     uint32_t rounds = 0;
 
-    while (__atomic_fetch_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE)
+    while (bh__atomic_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE)
         wait_a_little(system, &rounds);
-    while (__atomic_load_n(&gate->word, __ATOMIC_ACQUIRE) != BH__GATE_ALONE)
+    while (bh__atomic_load(&gate->word, __ATOMIC_ACQUIRE) != BH__GATE_ALONE)
         wait_a_little(system, &rounds);
 }

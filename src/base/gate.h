@@ -16,6 +16,7 @@
 #ifndef BH_BASE_GATE_H
 #define BH_BASE_GATE_H
 
+#include "base/atomic.h"
 #include "bulkhash/bulkhash.h"
 
 typedef struct bh__gate {
@@ -28,9 +29,9 @@ typedef struct bh__gate {
  * executor may do: the one who is alone inside may be waiting for that executor. */
 static inline int bh__gate_try_shared(bh__gate *gate)
 {
-    if (!(__atomic_fetch_add(&gate->word, 1, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
+    if (!(bh__atomic_add(&gate->word, 1, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
         return 1;
-    __atomic_fetch_sub(&gate->word, 1, __ATOMIC_RELEASE);
+    bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -40,12 +41,12 @@ void bh__gate_enter_alone(bh__gate *gate, const bh_system *system);
 
 static inline void bh__gate_leave_shared(bh__gate *gate)
 {
-    __atomic_fetch_sub(&gate->word, 1, __ATOMIC_RELEASE);
+    bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
 }
 
 static inline void bh__gate_leave_alone(bh__gate *gate)
 {
-    __atomic_fetch_and(&gate->word, ~BH__GATE_ALONE, __ATOMIC_RELEASE);
+    bh__atomic_and(&gate->word, ~BH__GATE_ALONE, __ATOMIC_RELEASE);
 }
 
 #endif

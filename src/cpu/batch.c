@@ -27,6 +27,8 @@
  */
 #include "cpu/cpu.h"
 
+#include "base/atomic.h"
+
 /* Below so many slices a call runs in the calling thread, because waking another takes time.
  * Chosen, not tuned. */
 #define PARALLEL_SLICES 4
@@ -74,7 +76,7 @@ static int take_slice(call *c, worker *w)
 {
     const bh__batch *b = c->batch;
     const bh_table_options *o = &c->table->options;
-    uint64_t first = __atomic_fetch_add(&c->next, BH_SLICE_MOST, __ATOMIC_RELAXED);
+    uint64_t first = bh__atomic_add(&c->next, BH_SLICE_MOST, __ATOMIC_RELAXED);
 
     if (first >= b->n)
         return 0;
@@ -111,9 +113,9 @@ static int run_slice(call *c, worker *w)
     slice->turnover = bh__turnover(table);
     c->kernel(slice);
     bh__slice_settle(table, slice);
-    if (slice->erased && __atomic_load_n(&table->keys, __ATOMIC_RELAXED) < table->min_keys) {
-        __atomic_store_n(&c->shrink, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->stopped, 1, __ATOMIC_RELAXED);
+    if (slice->erased && bh__atomic_load(&table->keys, __ATOMIC_RELAXED) < table->min_keys) {
+        bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
+        bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }
     bh__gate_leave_shared(&table->gate);
     return 1;
@@ -132,8 +134,8 @@ static void work(void *argument, uint64_t index)
         }
         w->waiting = !run_slice(c, w);
         if (w->waiting || w->slice.stalled)
-            __atomic_store_n(&c->stopped, 1, __ATOMIC_RELAXED);
-    } while (!__atomic_load_n(&c->stopped, __ATOMIC_RELAXED));
+            bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
+    } while (!bh__atomic_load(&c->stopped, __ATOMIC_RELAXED));
 }
 
 /* Marks what the policy refused, the first of the list; the rest has not been tried yet. */

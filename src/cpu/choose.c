@@ -29,12 +29,16 @@ static int has_avx512(void)
 }
 #endif
 
-/* Best last. A unit that this build does not have has no kernels. */
+/* Best last. A unit that this build does not have has no kernels. A special build, made for tests
+ * (cmake/library.cmake), has one unit and no choice. */
 static const struct {
     const char *name;
     int (*runs_here)(void);
     bh__unit_kernels kernels;
 } units[] = {
+#if defined(BH_SPECIAL_TARGET)
+    {BH_SPECIAL_TARGET, always, bh__unit_special},
+#else
     {"scalar", always, bh__unit_scalar},
 #if defined(BH_HAVE_AVX2)
     {"avx2", has_avx2, bh__unit_avx2},
@@ -45,6 +49,7 @@ static const struct {
     {"avx512", has_avx512, bh__unit_avx512},
 #else
     {"avx512", always, 0},
+#endif
 #endif
 };
 

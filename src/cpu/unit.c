@@ -1,6 +1,6 @@
 /*
  * One unit: the kernels of all designs and widths for the target that the compilation
- * names (BH_TARGET_SCALAR, BH_TARGET_AVX2 or BH_TARGET_AVX512). See unit.h.
+ * names (BH_TARGET_SCALAR and so on, see targets/target.h). See unit.h.
  */
 #include "cpu/unit.h"
 #include "targets/target.h"
@@ -29,7 +29,9 @@
 #define BH_VALUE_BYTES 8
 #include "cpu/unit_instance.h"
 
-#if defined(BH_TARGET_AVX512)
+#if defined(BH_SPECIAL_TARGET)
+#define BH_UNIT bh__unit_special
+#elif defined(BH_TARGET_AVX512)
 #define BH_UNIT bh__unit_avx512
 #elif defined(BH_TARGET_AVX2)
 #define BH_UNIT bh__unit_avx2

@@ -20,6 +20,8 @@ extern "C" {
 const bh__kernels *bh__unit_scalar(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
 const bh__kernels *bh__unit_avx2(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
 const bh__kernels *bh__unit_avx512(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+/* The one unit of a special build, whose target has the name BH_SPECIAL_TARGET. */
+const bh__kernels *bh__unit_special(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
 
 #ifdef __cplusplus
 }

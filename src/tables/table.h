@@ -15,6 +15,7 @@
 #ifndef BH_TABLES_TABLE_H
 #define BH_TABLES_TABLE_H
 
+#include "base/atomic.h"
 #include "base/gate.h"
 #include "bulkhash/bulkhash.h"
 
@@ -38,8 +39,10 @@ typedef struct bh_region {
     bh_tier tier;
 } bh_region;
 
-/* Operations of one slice are named by 16 bits. */
+/* Operations of one slice are named by 16 bits. A build for tests may want slices of a few. */
+#ifndef BH_SLICE_MOST
 #define BH_SLICE_MOST 4096
+#endif
 
 /* The kinds of slice that have a compiled instance of their own; all others, and ordered ones, run
  * the mixed one. */
@@ -198,28 +201,28 @@ const bh__policy *bh__policy_of(bh_design design);
 /* Takes up to `wanted` from the room for new keys, and gives back what was not used. */
 static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
 {
-    uint64_t room = __atomic_load_n(&table->room, __ATOMIC_RELAXED);
+    uint64_t room = bh__atomic_load(&table->room, __ATOMIC_RELAXED);
     uint64_t taken;
 
     do {
         taken = room < wanted ? room : wanted;
-    } while (taken && !__atomic_compare_exchange_n(&table->room, &room, room - taken, 1,
-                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (taken && !bh__atomic_swap_if(&table->room, &room, room - taken, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
     return taken;
 }
 
 static inline void bh__room_give(bh_table *table, uint64_t unused)
 {
     if (unused)
-        __atomic_fetch_add(&table->room, unused, __ATOMIC_RELAXED);
+        bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
 }
 
 /* Whether so many keys have been erased that homes may have room which their guests do not know of:
  * chosen, not tuned. */
 static inline uint8_t bh__turnover(const bh_table *table)
 {
-    return __atomic_load_n(&table->erases, __ATOMIC_RELAXED) >
-           __atomic_load_n(&table->keys, __ATOMIC_RELAXED) / 16;
+    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) >
+           bh__atomic_load(&table->keys, __ATOMIC_RELAXED) / 16;
 }
 
 /* Enters what a slice did into the table's counts. */
@@ -228,14 +231,14 @@ static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
     uint64_t difference = slice->inserted - slice->erased;
 
     if (difference)
-        __atomic_fetch_add(&table->keys, difference, __ATOMIC_RELAXED);
+        bh__atomic_add(&table->keys, difference, __ATOMIC_RELAXED);
     if (slice->erased)
-        __atomic_fetch_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
+        bh__atomic_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
     if (slice->inserted | slice->erased | slice->assigned)
-        __atomic_fetch_add(&table->changes, 1, __ATOMIC_RELAXED);
+        bh__atomic_add(&table->changes, 1, __ATOMIC_RELAXED);
     bh__room_give(table, slice->room);
-    if (__atomic_load_n(&table->target, __ATOMIC_RELAXED) != slice->target)
-        __atomic_store_n(&table->target, slice->target, __ATOMIC_RELAXED);
+    if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != slice->target)
+        bh__atomic_store(&table->target, slice->target, __ATOMIC_RELAXED);
 }
 
 #endif

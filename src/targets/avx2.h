@@ -12,7 +12,7 @@
 
 #include <immintrin.h>
 
-#include "targets/cpu.h"
+#include "targets/prefetch.h"
 
 #define BH_TARGET_NAME "avx2"
 

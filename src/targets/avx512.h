@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "targets/cpu.h"
+#include "targets/prefetch.h"
 
 #define BH_TARGET_NAME "avx512"
 

@@ -1,11 +1,14 @@
 /*
- * The words that all CPU targets share: the compilers' atomic built-ins with the
- * order on the access itself, so that ThreadSanitizer sees every edge.
+ * The words that all CPU targets share. On shared memory they are the compilers'
+ * atomic built-ins with the order on the access itself, so that ThreadSanitizer sees
+ * every edge.
  */
 #ifndef BH_TARGETS_CPU_H
 #define BH_TARGETS_CPU_H
 
 #include <stdint.h>
+
+#include "base/atomic.h"
 
 /* Operation text is always inlined: an instance is compiled for constant widths and a constant
  * kind of operation, and what does not apply must vanish from it. */
@@ -13,43 +16,33 @@
 
 BH_FN uint32_t bh_load32(const void *p)
 {
-    return __atomic_load_n((const uint32_t *)p, __ATOMIC_ACQUIRE);
+    return bh__atomic_load((const uint32_t *)p, __ATOMIC_ACQUIRE);
 }
 
 BH_FN uint64_t bh_load64(const void *p)
 {
-    return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
+    return bh__atomic_load((const uint64_t *)p, __ATOMIC_ACQUIRE);
 }
 
 BH_FN void bh_store32(void *p, uint32_t value)
 {
-    __atomic_store_n((uint32_t *)p, value, __ATOMIC_RELEASE);
+    bh__atomic_store((uint32_t *)p, value, __ATOMIC_RELEASE);
 }
 
 BH_FN void bh_store64(void *p, uint64_t value)
 {
-    __atomic_store_n((uint64_t *)p, value, __ATOMIC_RELEASE);
+    bh__atomic_store((uint64_t *)p, value, __ATOMIC_RELEASE);
 }
 
 BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
 {
-    return __atomic_compare_exchange_n((uint64_t *)p, &expected, desired, 0, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
+    return bh__atomic_swap_if((uint64_t *)p, &expected, desired, __ATOMIC_ACQ_REL,
+                              __ATOMIC_RELAXED);
 }
 
 BH_FN void bh_add64(void *p, uint64_t value)
 {
-    __atomic_fetch_add((uint64_t *)p, value, __ATOMIC_RELAXED);
-}
-
-BH_FN void bh_bring(const void *p)
-{
-    __builtin_prefetch(p, 0, 3);
-}
-
-BH_FN void bh_bring_to_write(const void *p)
-{
-    __builtin_prefetch(p, 1, 3);
+    bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
 }
 
 BH_FN uint32_t bh_first(uint32_t mask)

@@ -52,8 +52,12 @@
 #include "targets/avx2.h"
 #elif defined(BH_TARGET_SCALAR)
 #include "targets/scalar.h"
+#elif defined(BH_TARGET_SIM)
+#include "targets/sim.h"
+#elif defined(BH_TARGET_LINES)
+#include "targets/lines.h"
 #else
-#error "define one of BH_TARGET_SCALAR, BH_TARGET_AVX2, BH_TARGET_AVX512, BH_TARGET_CUDA"
+#error "no target is chosen: define one of the BH_TARGET_ names above"
 #endif
 
 #endif

@@ -56,7 +56,17 @@
 #define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
 #define BH_DY_CHANGE (1ull << 32) /* added to meta: one change more */
 
-#define BH_DY_SLOTS(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
+#define BH_DY_SLOTS_FIT(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
+
+/* A build for tests may want buckets of few slots, which are full sooner. */
+#ifdef BH_DY_SLOTS_MOST
+#define BH_DY_SLOTS(key_bytes, value_bytes)                                                        \
+    (BH_DY_SLOTS_FIT(key_bytes, value_bytes) < BH_DY_SLOTS_MOST                                    \
+         ? BH_DY_SLOTS_FIT(key_bytes, value_bytes)                                                 \
+         : BH_DY_SLOTS_MOST)
+#else
+#define BH_DY_SLOTS(key_bytes, value_bytes) BH_DY_SLOTS_FIT(key_bytes, value_bytes)
+#endif
 
 /* Of one subtable: 2^32 buckets are 256 GiB. Hash bits never run out, and a position in the table
  * fits in the 40 bits that an export cursor has for it. */

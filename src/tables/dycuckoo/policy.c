@@ -27,7 +27,8 @@
 #define HIGHEST_MAX_FILL 0.95
 
 /* Below so many slots a table may grow however empty it is, and does not shrink: in a handful of
- * buckets, chance alone can leave a key without a place. */
+ * buckets, chance alone can leave a key without a place. (A build for tests wants the smallest
+ * tables there can be.) */
 #ifndef BH_DY_FLOOR_SLOTS
 #define BH_DY_FLOOR_SLOTS 1024
 #endif

@@ -1,0 +1,39 @@
+/*
+ * Accesses to words that several threads share: the compilers' atomic built-ins,
+ * with the order on the access. Everything in the library that threads share
+ * without a lock of the system goes through here, tables' lines included
+ * (targets/cpu.h), so that one build can put a point before each access at which
+ * another thread may run: the target sim (targets/sim.h), in which a test drives all
+ * interleavings of a few threads. In every other build these are the bare built-ins.
+ */
+#ifndef BH_BASE_ATOMIC_H
+#define BH_BASE_ATOMIC_H
+
+#if defined(BH_TARGET_SIM)
+/* Defined by the test that links the build: may run other threads before it returns. */
+void bh__sim_point(void);
+#define bh__shared_access() bh__sim_point()
+#else
+#define bh__shared_access() ((void)0)
+#endif
+
+#define bh__atomic_load(p, order) (bh__shared_access(), __atomic_load_n((p), (order)))
+#define bh__atomic_store(p, value, order)                                                          \
+    (bh__shared_access(), __atomic_store_n((p), (value), (order)))
+
+/* These four answer the value before. */
+#define bh__atomic_add(p, value, order)                                                            \
+    (bh__shared_access(), __atomic_fetch_add((p), (value), (order)))
+#define bh__atomic_subtract(p, value, order)                                                       \
+    (bh__shared_access(), __atomic_fetch_sub((p), (value), (order)))
+#define bh__atomic_or(p, value, order)                                                             \
+    (bh__shared_access(), __atomic_fetch_or((p), (value), (order)))
+#define bh__atomic_and(p, value, order)                                                            \
+    (bh__shared_access(), __atomic_fetch_and((p), (value), (order)))
+
+/* If *p is *expected, stores `desired` and answers true; else reads *p into *expected. */
+#define bh__atomic_swap_if(p, expected, desired, success, failure)                                 \
+    (bh__shared_access(),                                                                          \
+     __atomic_compare_exchange_n((p), (expected), (desired), 0, (success), (failure)))
+
+#endif

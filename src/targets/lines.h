@@ -1,0 +1,30 @@
+/*
+ * The lines target: the scalar words, and a count of the lines that operations ask
+ * memory for, so that a test can compare it with what theory says. A step works on
+ * one line, the one it was brought, so the hints are the place to count.
+ *
+ * It is part of no program: the library bulkhash_lines is built for the tests alone.
+ */
+#ifndef BH_TARGETS_LINES_H
+#define BH_TARGETS_LINES_H
+
+#include "targets/words.h"
+
+#define BH_TARGET_NAME "lines"
+
+/* Lines asked for so far, by all threads. Defined by the test that links the build; it reads and
+ * resets it while no call runs. */
+extern uint64_t bh__lines_asked;
+
+BH_FN void bh_bring(const void *p)
+{
+    (void)p;
+    bh__atomic_add(&bh__lines_asked, 1, __ATOMIC_RELAXED);
+}
+
+BH_FN void bh_bring_to_write(const void *p)
+{
+    bh_bring(p);
+}
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The benchmark: its options, and that every experiment runs and says what it should. Never how fast.
+. "$(dirname "$0")/common.bash"
+
+bench=$(dirname "$BULKHASH")/bulkhash-bench
+[[ -x $bench && -x $bench-lines ]] || exit 77
+experiments='operations growth dynamic hostile lines'
+
+expect_success "$BULKHASH" bench --help
+for word in --experiment --keys --fill --threads --repetitions --quick --json $experiments; do
+    grep -q -- "$word" "$out" || failed "bench --help does not tell of $word"
+done
+awk 'length($0) > 100 { exit 1 }' "$out" || failed 'bench --help has a line of more than 100 letters'
+
+expect_usage() { # expect_usage PATTERN ARGUMENT...: exit status 2, one sentence
+    local pattern=$1 status=0
+    shift
+    "$BULKHASH" bench "$@" >"$out" 2>"$err" || status=$?
+    ((status == 2)) || failed "bench $*: exit status $status: $(cat "$err")"
+    [[ ! -s $out ]] || failed "bench $*: prints to standard output: $(head -n 3 "$out")"
+    grep -Eq -- "$pattern" "$err" || failed "bench $*: no '$pattern' in: $(cat "$err")"
+}
+expect_usage '--experiment: "fast" is none.*--help' -e fast
+for n in 0 -1 x '' 2147483649; do
+    expect_usage "--keys: \"$n\".*--help" --keys "$n"
+done
+for fill in 0 0.96 x ''; do
+    expect_usage "--fill: \"$fill\".*--help" --fill "$fill"
+done
+expect_usage '--repetitions: "100"' -r 100
+expect_usage '"please" is no option' please
+expect_usage '--help' --frobnicate
+
+# Text: what each experiment names, and a bar beside what is judged.
+few=(-n 3000 -r 2 -t 2)
+expect_lines() { # expect_lines EXPERIMENT PATTERN...: each found on a line that has a bar
+    local experiment=$1 pattern
+    shift
+    expect_success "$BULKHASH" bench "${few[@]}" -e "$experiment"
+    for pattern; do
+        grep -Eq "^ *$pattern.* bar (at most )?[0-9.]+ (met|NOT MET)" "$out" ||
+            failed "bench -e $experiment: no line '$pattern' with a bar: $(cat "$out")"
+    done
+}
+expect_lines operations 'find, all present .*limit.* ratio' 'find, all absent' 'insert, reserved' \
+    'find, calls of 1 .*ns per call' 'insert, calls of 1'
+expect_lines growth 'insert, growing .*of insert, reserved' 'find, grown .*of find, reserved' \
+    'miss, grown .*of miss, reserved' 'calls of 65,536 keys .*moved' 'calls of 1,000 keys .*moved' \
+    'calls of 1, 3000 keys .*moved' 'memory in use .*peak'
+grep -q 'longest pause' "$out" || failed "growth: no pause: $(cat "$out")"
+expect_lines dynamic '.*lowest fill' '.*highest fill'
+grep -Eq '^    (0\.[0-9]{2} ?){16}$' "$out" || failed "dynamic: no fill over time: $(cat "$out")"
+expect_lines lines 'hit, fresh' 'miss, fresh' 'hit, grown' 'miss, grown' 'hit, turned over' \
+    'miss, turned over'
+
+# What does not depend on the machine.
+for met in 'keys moved per key' 'peak, of the grown table'; do
+    "$BULKHASH" bench -n 100000 -r 1 -e growth | grep "$met" | grep -q 'NOT MET' &&
+        failed "growth: $met is above its bar"
+done
+
+# --json: an object a line, the same fields in each, numbers or null.
+fields='experiment design device target op keys key_bytes value_bytes fill hit_rate skew batch threads
+    state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest bar met'
+for experiment in operations growth dynamic lines; do
+    expect_success "$BULKHASH" bench "${few[@]}" -e "$experiment" --json
+    awk -v experiment="$experiment" -v fields="$fields" '
+        BEGIN { count = split(fields, field) }
+        {
+            bad = $0 !~ "^[{]\"experiment\":\"" experiment "\"," || $0 !~ /}$/ || /nan|inf/ ||
+                $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
+            rest = $0
+            for (i = 1; i <= count; i++) {
+                at = index(rest, "\"" field[i] "\":")
+                if (!at) bad = 1
+                rest = substr(rest, at + 1)
+            }
+            if (bad) { print "bad: " $0; exit 1 }
+        }
+        END { if (NR < 4) { print NR " objects"; exit 1 } }' "$out" >problem ||
+        failed "bench -e $experiment --json: $(cat problem)"
+done
+expect_success "$BULKHASH" bench "${few[@]}" -e growth -e operations --json
+[[ $(grep -o '"experiment":"[a-z]*"' "$out" | sort -u | wc -l) -eq 2 ]] ||
+    failed "bench -e growth -e operations ran: $(grep -o '"experiment":"[a-z]*"' "$out" | sort -u)"
+
+# The program that counts lines is missing.
+mkdir bin
+cp "$bench" bin/
+status=0
+bin/bulkhash-bench "${few[@]}" -e lines >"$out" 2>"$err" || status=$?
+{ ((status == 1)) && grep -q 'bulkhash-bench-lines cannot be started.*install' "$err"; } ||
+    failed "bench -e lines without its program: exit status $status, $(cat "$out" "$err")"
+finish
