@@ -79,6 +79,7 @@ typedef struct scene {
     uint64_t hot;    // the first keys are drawn more often
     uint64_t most;   // elements of a call
     uint64_t whole;  // one call of so many is on the whole table; 0: none
+    uint64_t flood;  // one call of so many inserts or erases most of the keys; 0: none
     uint64_t tries;  // calls of a player who is to be interrupted in one of them
     uint64_t rounds;
     uint64_t seed;
@@ -104,6 +105,8 @@ static uint64_t histories = 0;
 static uint64_t events_judged = 0;
 static uint64_t histories_meeting = 0;
 static uint64_t interruptions = 0;
+static uint64_t grows = 0;
+static uint64_t shrinks = 0;
 
 static uint64_t scene_key(const scene *s, uint64_t k)
 {
@@ -173,6 +176,9 @@ static bool owner_is_new(const call *c, uint64_t i)
 static void call_prepare(const scene *s, call *c, uint64_t number, uint64_t round, rng *random)
 {
     const bool whole = s->whole > 0 && random_below(random, s->whole) == 0;
+    const bool flood = !whole && s->flood > 0 && random_below(random, s->flood) == 0;
+    const bool distinct = s->options.duplicates == BH_DUPLICATES_NONE;
+    const uint64_t start = random_below(random, s->keys);
     uint64_t n = random_below(random, s->most + 1);
 
     c->kind = random_below(random, 2) == 0 ? BATCH_APPLY : (int)scene_draw_op(s, round, random);
@@ -180,7 +186,10 @@ static void call_prepare(const scene *s, call *c, uint64_t number, uint64_t roun
         c->kind = CALL_RESERVE + (int)random_below(random, 4);
         // An export has room for all; reserve's number is the batch's size.
         n = c->kind == CALL_EXPORT ? s->keys + 1 : random_below(random, s->keys);
-    } else if (s->options.duplicates == BH_DUPLICATES_NONE && n > s->keys / 2) {
+    } else if (flood) {
+        c->kind = round / 4 % 2 == 0 ? BH_INSERT : BH_ERASE;
+        n = s->keys - random_below(random, s->keys / 4);
+    } else if (distinct && n > s->keys / 2) {
         n = s->keys / 2;
     }
     c->number = number;
@@ -191,9 +200,11 @@ static void call_prepare(const scene *s, call *c, uint64_t number, uint64_t roun
         do {
             // A hot key comes up some three times in the largest call: with many more elements at
             // the same time a history would be too hard to judge.
-            c->owner[i] = random_below(
-                random, random_below(random, s->most) < 3 * s->hot ? s->hot : s->keys);
-        } while (s->options.duplicates == BH_DUPLICATES_NONE && !whole && !owner_is_new(c, i));
+            c->owner[i] = flood ? (start + i) % s->keys
+                                : random_below(random, random_below(random, s->most) < 3 * s->hot
+                                                           ? s->hot
+                                                           : s->keys);
+        } while (distinct && !whole && !flood && !owner_is_new(c, i));
         c->all.ops[i] = (uint8_t)scene_draw_op(s, round, random);
         batch_set(&c->all, i, scene_key(s, c->owner[i]),
                   draw_operand(c->kind == BATCH_APPLY ? (bh_op)c->all.ops[i] : (bh_op)c->kind,
@@ -637,6 +648,8 @@ static void scene_fill(scene *s, rng *random)
 
 static void scene_run(scene *s, bh_context *context, bool filled, rng *random)
 {
+    bh_table_stats stats;
+
     s->seed = random_next(random);
     s->options.seed = random_next(random);
     s->options.seed_fixed = 1;
@@ -661,6 +674,9 @@ static void scene_run(scene *s, bh_context *context, bool filled, rng *random)
     atomic_store(&playing, s);
     threads_run(s->players, scene_play, s);
     atomic_store(&playing, NULL);
+    stats = table_stats(s->table);
+    grows += stats.grows;
+    shrinks += stats.shrinks;
     free(s->before);
     free(s->after);
     model_free(s->numbers);
@@ -718,7 +734,7 @@ static scene scene_of_few_keys(rng *random)
 static void few_keys(void **state)
 {
     (void)state;
-    play_scenes(1, 22000, false, 1, scene_of_few_keys);
+    play_scenes(1, 25000, false, 1, scene_of_few_keys);
 }
 
 /* Hundreds of keys in slots that hardly hold them, and a few keys that everybody wants. */
@@ -739,12 +755,13 @@ static void few_slots(void **state)
     play_scenes(2, 18000, true, 1, scene_of_few_slots);
 }
 
-/* Short scenes that take a table from its smallest size to many times that. */
+/* Short scenes that take a table from its smallest size to many times that, and back. */
 static scene scene_of_growth(rng *random)
 {
     scene s = scene_draw("growth", random);
     s.keys = 1000;
-    s.most = 150;
+    s.most = 100;
+    s.flood = 8;
     s.tries = 6;
     s.rounds = 16;
     s.whole = 60;
@@ -754,7 +771,7 @@ static scene scene_of_growth(rng *random)
 static void growth(void **state)
 {
     (void)state;
-    play_scenes(3, 8000, false, 2, scene_of_growth);
+    play_scenes(3, 5000, false, 2, scene_of_growth);
 }
 
 /* Memory for some of the keys only: calls end with BH_ERR_FULL, and what was not done had no
@@ -806,8 +823,9 @@ static void threads_have_met(void **state)
 {
     (void)state;
     printf("%" PRIu64 " histories of %" PRIu64 " events judged; in %" PRIu64
-           " of them threads met on a key, in %" PRIu64 " a call was interrupted\n",
-           histories, events_judged, histories_meeting, interruptions);
+           " of them threads met on a key, in %" PRIu64 " a call was interrupted; tables grew %"
+           PRIu64 " times and shrank %" PRIu64 " times\n",
+           histories, events_judged, histories_meeting, interruptions, grows, shrinks);
     check(histories_meeting > histories / 200, "the threads hardly ever met");
 }
 
