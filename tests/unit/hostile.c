@@ -10,7 +10,15 @@
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/random.h"
+#include "support/system.h"
 #include "support/tables.h"
+#include "support/threads.h"
+
+/* Where keys live, as any target computes it: for those who know a table's seed. */
+#define BH_TARGET_SCALAR
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#include "tables/dycuckoo/ops.h"
 
 static bh_context *context;
 
@@ -291,6 +299,150 @@ static void turnover_does_not_grow(void **state)
     }
 }
 
+/* A search for keys that all have the two buckets `wanted`, in two halves. */
+typedef struct bucket_search {
+    const bh_dy_geometry *geometry;
+    bh_dy_places wanted;
+    uint64_t half; /* keys that each half is to find */
+    uint32_t *keys;
+} bucket_search;
+
+static bool same_buckets(const bucket_search *search, uint32_t key)
+{
+    const bh_dy_geometry *geometry = search->geometry;
+    const bh_hash hash = bh_hash_key(key, &geometry->seed);
+    const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
+
+    // Home first: it excludes nearly all keys, and there are a thousand million to look at.
+    return bh_dy_line_of(geometry, home, hash.one) == search->wanted.home &&
+           bh_dy_places_of(geometry, key).other == search->wanted.other;
+}
+
+static void search_half(void *argument, uint32_t index)
+{
+    const bucket_search *search = argument;
+    uint32_t key = index << 31;
+    uint32_t *found = search->keys + index * search->half;
+    uint32_t *const end = found + search->half;
+
+    while (found < end) {
+        if (same_buckets(search, key)) {
+            *found++ = key;
+        }
+        key++;
+        check(key << 1 != 0, "there are not enough keys with the same two buckets");
+    }
+}
+
+/* Inserts keys that all want one pair of buckets into a table that holds `older` keys already. */
+static void check_same_buckets(uint64_t n, uint64_t older, bh_duplicates duplicates)
+{
+    const uint64_t capacity = 900; // in smaller tables the library lets chance have its way
+    bh_table_options options = table_options(4, 4, capacity);
+    watched_system watched;
+    bh_context *own = NULL;
+    bh_table *table = NULL;
+    batch before = batch_new(4, 4, older);
+    batch hostile = batch_new(4, 4, n);
+    batch after = batch_new(4, 4, older);
+    bucket_search search;
+    bh_status status = BH_OK;
+    uint64_t inserted = 0;
+    uint64_t clocks = 0;
+
+    watched_start(&watched);
+    own = context_new(2, NULL, &watched.system);
+    options.dycuckoo.subtables = 2;
+    options.duplicates = duplicates;
+    options.seed = test_seed();
+    options.seed_fixed = 1;
+    table = table_with(own, &options);
+
+    search.geometry = table->policy->geometry(table);
+    search.wanted = bh_dy_places_of(search.geometry, 1);
+    search.half = n / 2;
+    search.keys = hostile.keys;
+    threads_run(2, search_half, &search);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set_value(&hostile, i, i);
+    }
+    for (uint64_t i = 0, next = 0; i < 2 * older; next++) {
+        const uint32_t key = (uint32_t)random_key(4, 77, next);
+        if (!same_buckets(&search, key)) {
+            batch_set(i < older ? &before : &after, i % older, key, i);
+            i++;
+        }
+    }
+
+    check_status(batch_call(table, BH_INSERT, &before), BH_OK);
+    batch_check_all(&before, BH_INSERTED);
+    clocks = watched_calls(&watched, WATCH_CLOCK);
+    status = batch_call(table, BH_INSERT, &hostile);
+    // Each change of the whole table is timed: their number says how often the call went round.
+    clocks = watched_calls(&watched, WATCH_CLOCK) - clocks;
+    check(clocks <= 2 * (n + 100), "%llu elements, and the clock was asked %llu times",
+          (unsigned long long)n, (unsigned long long)clocks);
+    inserted = batch_count(&hostile, BH_INSERTED);
+    check(inserted + batch_count(&hostile, BH_NOT_DONE) == n,
+          "an outcome that is neither INSERTED nor NOT_DONE");
+    check(inserted >= 2, "two buckets took %llu keys", (unsigned long long)inserted);
+    check(status == (inserted == n ? BH_OK : BH_ERR_FULL), "%s with %llu of %llu inserted",
+          bh_status_name(status), (unsigned long long)inserted, (unsigned long long)n);
+    check(table_stats(table).keys == older + inserted, "%llu keys instead of %llu",
+          (unsigned long long)table_stats(table).keys, (unsigned long long)(older + inserted));
+    check_slots(table, 0.85, "keys with the same two buckets");
+
+    // Who was there is there, who came is there, nobody else.
+    for (uint64_t i = 0; i < older; i++) {
+        batch_set_value(&before, i, UINT32_MAX);
+    }
+    check_status(batch_call(table, BH_FIND, &before), BH_OK);
+    batch_check_all(&before, BH_FOUND);
+    for (uint64_t i = 0; i < older; i++) {
+        check(batch_value(&before, i) == i, "an older key lost its value");
+    }
+    uint8_t *outcomes = test_allocate(n);
+    memcpy(outcomes, hostile.outcomes, n);
+    check_status(batch_call(table, BH_FIND, &hostile), BH_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        check(hostile.outcomes[i] == (outcomes[i] == BH_INSERTED ? BH_FOUND : BH_MISSING) &&
+                  batch_value(&hostile, i) == i,
+              "element %llu had outcome %u, now it has %u", (unsigned long long)i, outcomes[i],
+              hostile.outcomes[i]);
+    }
+    free(outcomes);
+
+    // The table goes on working.
+    check_status(batch_call(table, BH_ERASE, &hostile), BH_OK);
+    check(batch_count(&hostile, BH_ERASED) == inserted, "not all were erased");
+    check_status(batch_call(table, BH_INSERT, &after), BH_OK);
+    batch_check_all(&after, BH_INSERTED);
+    check_status(batch_call(table, BH_FIND, &before), BH_OK);
+    batch_check_all(&before, BH_FOUND);
+    check(table_stats(table).keys == 2 * older, "%llu keys instead of %llu",
+          (unsigned long long)table_stats(table).keys, (unsigned long long)(2 * older));
+
+    batch_free(&before);
+    batch_free(&hostile);
+    batch_free(&after);
+    bh_table_destroy(table);
+    bh_context_destroy(own);
+    watched_end(&watched);
+}
+
+/*
+ * Someone who knows the seed sends keys that all have the same home and the same other bucket. The
+ * call ends after work that follows from their number; each key is in the table or BH_NOT_DONE.
+ * Once into a table that is too empty to grow for them, once into one that may.
+ */
+static void one_pair_of_buckets(void **state)
+{
+    (void)state;
+    check_same_buckets(test_scaled(100000), 500, BH_DUPLICATES_ANY);
+    check_same_buckets(test_scaled(2000), 890, BH_DUPLICATES_ANY);
+    check_same_buckets(test_scaled(2000), 500, BH_DUPLICATES_ORDERED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +450,7 @@ int main(void)
         cmocka_unit_test(one_key_only),
         cmocka_unit_test(to_the_brim),
         cmocka_unit_test(turnover_does_not_grow),
+        cmocka_unit_test(one_pair_of_buckets),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;
