@@ -99,6 +99,6 @@ endfunction()
 
 # Interleavings are explored on the smallest tables there can be: one bucket of two slots per
 # subtable, slices of two elements.
-bulkhash_special_build(sim BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_SLICE_MOST=2)
+bulkhash_special_build(sim BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_SLICE_MOST=2)
 bulkhash_special_build(lines)
 set(bulkhash_special_builds sim lines)
