@@ -32,7 +32,7 @@ expect_usage '"please" is no option' please
 expect_usage '--help' --frobnicate
 
 # Text: what each experiment measures, and a bar beside what is judged.
-few=(-n 3000 -r 2 -t 2)
+few=(-n 6000 -r 2 -t 2)
 expect_success "$BULKHASH" bench "${few[@]}" -e all
 while read -r pattern; do
     grep -Eq "^ *$pattern.* bar (at most )?[0-9.]+ (met|NOT MET)" "$out" ||
@@ -48,7 +48,7 @@ find, grown .*of find, reserved
 miss, grown .*of miss, reserved
 calls of 65,536 keys .*keys moved per key
 calls of 1,000 keys .*keys moved per key
-calls of 1, 3000 keys .*keys moved per key
+calls of 1, 6000 keys .*keys moved per key
 memory in use .*peak
 after every call .*lowest fill
 after every call .*highest fill
