@@ -248,7 +248,7 @@ static void print_json(const bench *b, result *r, samples *judged, int met)
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
     print_number("bar", r->bar, r->bar > 0);
-    printf(",\"met\":%s}\n", r->bar > 0 ? met ? "true" : "false" : "null");
+    printf(",\"met\":%s}\n", r->bar > 0 && judged->count ? met ? "true" : "false" : "null");
 }
 
 /* Digits behind the point: three or so that count. */
@@ -279,7 +279,7 @@ static void print_text(result *r, samples *judged, int met)
     }
     if (r->value.count)
         print_value(r->figure, &r->value);
-    if (r->bar > 0)
+    if (r->bar > 0 && judged->count)
         printf("   bar %s%.*f %s", r->bar_is_most ? "at most " : "", digits(r->bar), r->bar,
                met ? "met" : "NOT MET");
     if (judged->count && judged->at[judged->count - 1] > 1.1 * judged->at[0])

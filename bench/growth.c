@@ -128,6 +128,18 @@ static int counted_commit(void *state, void *memory, uint64_t bytes, bh_pages pa
     return 0;
 }
 
+static int counted_decommit(void *state, void *memory, uint64_t bytes)
+{
+    counted_system *c = state;
+    int failed = c->original.decommit(c->original.state, memory, bytes);
+
+    if (failed)
+        return failed;
+    c->range[range_of(c, memory)].committed -= bytes;
+    c->committed -= bytes;
+    return 0;
+}
+
 static void counted_unreserve(void *state, void *memory, uint64_t bytes)
 {
     counted_system *c = state;
@@ -146,6 +158,7 @@ static void count_system(counted_system *c)
     c->system.state = c;
     c->system.reserve = counted_reserve;
     c->system.commit = counted_commit;
+    c->system.decommit = counted_decommit;
     c->system.unreserve = counted_unreserve;
 }
 

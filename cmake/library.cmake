@@ -80,7 +80,7 @@ target_include_directories(bulkhash_internal INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(bulkhash_internal INTERFACE Threads::Threads)
 
-# A special build: the whole library once more for one target that is there for the tests alone
+# A special build: the whole library once more for one target that is there for tests and counts
 # (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table
 # small. Whoever links it is compiled with the same definitions, so that it can look inside, and
 # defines what the target leaves to it.
