@@ -319,7 +319,8 @@ BH_API void bh_table_destroy(bh_table *table);
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
  * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
  * BH_DUPLICATES_ORDERED they are as if run one by one in index order (by one thread in
- * this version).
+ * this version); only those of bh_find, which change nothing, stay as if concurrent, so beside a
+ * thread that writes two of them may see the same key at instants in either order.
  *
  * Full table: the table grows inside the call. When a budget, the system's memory or the design
  * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns
