@@ -18,6 +18,7 @@
 #define BH_TARGET_SCALAR
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 4
+#define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
 static bh_context *context;
@@ -324,8 +325,8 @@ static bool same_buckets(const bucket_search *search, uint32_t key)
     const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
 
     // Home first: it excludes nearly all keys, and there are a thousand million to look at.
-    return bh_dy_line_of(geometry, home, hash.one) == search->wanted.home &&
-           bh_dy_places_of(geometry, key).other == search->wanted.other;
+    return bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET(4, 4, 0)) == search->wanted.home &&
+           bh_dy_places_of(geometry, key, BH_DY_BUCKET(4, 4, 0)).other == search->wanted.other;
 }
 
 static bool any_same_buckets(const bucket_search *search, const batch *keys)
@@ -373,7 +374,7 @@ static batch same_bucket_keys(const known_table *known, uint64_t n)
     search.half = n / 2;
     search.keys = hostile.keys;
     do {
-        search.wanted = bh_dy_places_of(search.geometry, first++);
+        search.wanted = bh_dy_places_of(search.geometry, first++, BH_DY_BUCKET(4, 4, 0));
     } while (any_same_buckets(&search, &known->older));
     threads_run(2, search_half, &search);
     for (uint64_t i = 0; i < n; i++) {
