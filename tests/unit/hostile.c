@@ -314,8 +314,8 @@ static batch random_keys(uint64_t first, uint64_t n)
 typedef struct bucket_search {
     const bh_dy_geometry *geometry;
     bh_dy_places wanted;
-    uint64_t half; /* keys that each half is to find */
-    uint32_t *keys;
+    uint32_t *keys; /* n of them are to be found */
+    uint64_t n;
 } bucket_search;
 
 static bool same_buckets(const bucket_search *search, uint32_t key)
@@ -343,8 +343,8 @@ static void search_half(void *argument, uint32_t index)
 {
     const bucket_search *search = argument;
     uint32_t key = index << 31;
-    uint32_t *found = search->keys + index * search->half;
-    uint32_t *const end = found + search->half;
+    uint32_t *found = search->keys + (index == 0 ? 0 : search->n / 2);
+    uint32_t *const end = search->keys + (index == 0 ? search->n / 2 : search->n);
 
     while (found < end) {
         if (same_buckets(search, key)) {
@@ -371,8 +371,8 @@ static batch same_bucket_keys(const known_table *known, uint64_t n)
     uint32_t first = 0;
 
     search.geometry = known->table->policy->geometry(known->table);
-    search.half = n / 2;
     search.keys = hostile.keys;
+    search.n = n;
     do {
         search.wanted = bh_dy_places_of(search.geometry, first++, BH_DY_BUCKET(4, 4, 0));
     } while (any_same_buckets(&search, &known->older));
