@@ -147,8 +147,11 @@ BH_FN int bh_dy_inserts(uint32_t op)
 }
 
 /* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
- * length log_S of it, 3 to 4 for 7 slots. Chosen, not tuned. */
+ * length log_S of it, 3 to 4 for 7 slots. Chosen, not tuned. A build for tests may want searches
+ * that end soon. */
+#ifndef BH_DY_SEARCH_MOST
 #define BH_DY_SEARCH_MOST 1024u
+#endif
 
 /* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
  * same two buckets and shall not keep everyone else waiting. */
