@@ -284,6 +284,9 @@ static void make_batch(const scene_call *call)
     uint8_t ops[SCENE_ELEMENTS] = {0};
     uint8_t outcomes[SCENE_ELEMENTS] = {0};
     const uint64_t begin = stamp++;
+    // The elements of bh_find are never in order.
+    const bool is_find = call->what == SCENE_CALL && op == BH_FIND;
+    const uint64_t chain = current->ordered && !is_find ? begin : 0;
     bh_status status = BH_OK;
 
     for (uint32_t i = 0; i < call->count; i++) {
@@ -316,8 +319,7 @@ static void make_batch(const scene_call *call)
     }
     for (uint32_t i = 0; i < call->count; i++) {
         add_event((bh_op)ops[i], call->element[i].key, call->element[i].value,
-                  test_load(values, value_bytes, i), outcomes[i], begin, stamp,
-                  current->ordered ? begin + 1 : 0);
+                  test_load(values, value_bytes, i), outcomes[i], begin, stamp, chain);
     }
     stamp++;
 }
