@@ -2,6 +2,7 @@
 # CMakeLists.txt; `cmake -S . -B build && cmake --build build` works without this file.
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+HOURS ?= 1
 BUILD = cmake --build build/$(1) --parallel $(JOBS)
 # --no-tests=error: a tree in which no test was found is a failure, not a success.
 TEST = ctest --test-dir build/$(1) --parallel $(JOBS) --no-tests=error --output-on-failure
@@ -11,7 +12,7 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-huge clean
+.PHONY: help setup build run test test-huge test-long clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +48,12 @@ test-huge: ## Run the tests of very large tables and batches (minutes, much addr
 	cmake --preset release $(STRICT)
 	$(call BUILD,release)
 	ctest --test-dir build/release -C huge -L huge --no-tests=error --output-on-failure
+
+test-long: ## Go on with fresh seeds, HOURS=0.5 for half an hour (1): histories, random calls.
+	@scripts/setup.sh
+	cmake --preset release $(STRICT)
+	$(call BUILD,release)
+	@JOBS=$(JOBS) scripts/test-long.sh build/release $(HOURS)
 
 clean: ## Remove everything that was built or downloaded.
 	rm -rf build

@@ -80,7 +80,7 @@ target_include_directories(bulkhash_internal INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(bulkhash_internal INTERFACE Threads::Threads)
 
-# A special build: the whole library once more for one target that is there for the tests alone
+# A special build: the whole library once more for one target that is there for tests and counts
 # (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table
 # small. Whoever links it is compiled with the same definitions, so that it can look inside, and
 # defines what the target leaves to it.
@@ -100,6 +100,7 @@ endfunction()
 # Interleavings are explored on the smallest tables there can be: one bucket of two slots per
 # subtable, slices of two elements, searches of a few buckets.
 bulkhash_special_build(sim
-  BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_SEARCH_MOST=32u BH_SLICE_MOST=2)
+  BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_DY_SEARCH_MOST=32u
+  BH_SLICE_MOST=2)
 bulkhash_special_build(lines)
 set(bulkhash_special_builds sim lines)

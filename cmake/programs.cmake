@@ -1,4 +1,4 @@
-# `bulkhash` and `bulkhash-bench`, side by side in bin/: the first starts the second.
+# `bulkhash`, `bulkhash-bench` and `bulkhash-bench-lines`, side by side in bin/: each starts the next.
 
 file(GLOB program_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
@@ -26,9 +26,18 @@ if(NOT BULKHASH_PROGRAM STREQUAL "OFF")
   endif()
 endif()
 
+# The benchmark twice: with the library as it is, and with its special build that counts lines. They
+# differ in the file that runs the experiment `lines`: it starts the other program, or it counts.
 if(bench_sources)
-  add_executable(bulkhash_bench ${bench_sources})
+  set(bench_counts ${PROJECT_SOURCE_DIR}/bench/lines.c)
+  set(bench_starts ${PROJECT_SOURCE_DIR}/bench/neighbour.c)
+  set(bench_common ${bench_sources})
+  list(REMOVE_ITEM bench_common ${bench_counts} ${bench_starts})
+  add_executable(bulkhash_bench ${bench_common} ${bench_starts})
   set_target_properties(bulkhash_bench PROPERTIES OUTPUT_NAME bulkhash-bench)
   target_link_libraries(bulkhash_bench PRIVATE bulkhash_internal bulkhash_flags)
-  list(APPEND installed_programs bulkhash_bench)
+  add_executable(bulkhash_bench_lines ${bench_common} ${bench_counts})
+  set_target_properties(bulkhash_bench_lines PROPERTIES OUTPUT_NAME bulkhash-bench-lines)
+  target_link_libraries(bulkhash_bench_lines PRIVATE bulkhash_lines bulkhash_flags)
+  list(APPEND installed_programs bulkhash_bench bulkhash_bench_lines)
 endif()

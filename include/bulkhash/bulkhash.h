@@ -139,6 +139,8 @@ typedef struct bh_system {
     /* Puts zeroed memory under [memory, memory + bytes), a part of a reservation aligned to the
      * page size; `pages` says how. */
     int (*commit)(void *state, void *memory, uint64_t bytes, bh_pages pages);
+    /* Takes the memory away again and keeps the address space; it may be committed anew. */
+    int (*decommit)(void *state, void *memory, uint64_t bytes);
     void (*unreserve)(void *state, void *memory, uint64_t bytes);
     /* The page size that really lies under committed and touched memory, in bytes. */
     uint64_t (*page_bytes)(void *state, const void *memory, uint64_t bytes);
@@ -244,10 +246,11 @@ typedef struct bh_table_options {
     uint64_t max_device_bytes;
     uint64_t max_host_bytes;
     uint64_t max_file_bytes;
-    double min_fill; /* fraction of slots in use below which the table shrinks; < 0: never.
-                        This version never shrinks; the bound decides how far a table may grow
-                        because of keys that all want the same few slots. Default: 0.5, or as
-                        much as max_fill allows */
+    double min_fill; /* fraction of slots in use below which the table shrinks, inside the call
+                        that erases; < 0: never. It does not shrink below some thousand slots, nor
+                        below what capacity and bh_reserve() asked for until bh_compact(). The
+                        bound also decides how far a table may grow because of keys that all want
+                        the same few slots. Default: 0.5, or as much as max_fill allows */
     double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.95;
                         default 0.85 */
     uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
@@ -316,7 +319,8 @@ BH_API void bh_table_destroy(bh_table *table);
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
  * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
  * BH_DUPLICATES_ORDERED they are as if run one by one in index order (by one thread in
- * this version).
+ * this version); only those of bh_find, which change nothing, stay as if concurrent, so beside a
+ * thread that writes two of them may see the same key at instants in either order.
  *
  * Full table: the table grows inside the call. When a budget, the system's memory or the design
  * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns
@@ -356,7 +360,8 @@ BH_API bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const vo
 BH_API bh_status bh_find(bh_table *table, const void *keys, uint64_t n, void *values,
                          uint8_t *outcomes);
 
-/* Erases each key that is there. Outcomes: BH_ERASED, BH_MISSING. */
+/* Erases each key that is there. With so few keys left that min_fill asks for it, the table gives
+ * memory back. Outcomes: BH_ERASED, BH_MISSING. */
 BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t *outcomes);
 
 /* Mixed operations in one pass: element i does ops[i] (n bytes, a bh_op each, NULL only when n is
@@ -383,9 +388,11 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
 BH_API bh_status bh_reserve(bh_table *table, uint64_t keys);
 
 /*
- * Gives up what capacity and bh_reserve() asked for, so that the table may be as small as its
- * keys allow. This version does not shrink: it answers BH_OK and keeps the memory.
- * Returns BH_OK or BH_ERR_ARGUMENT (NULL).
+ * Gives up what capacity and bh_reserve() asked for, and moves the keys to a table as small as
+ * they allow, if it would be smaller by a part in 32 or more. Returns BH_OK; BH_ERR_ARGUMENT
+ * (NULL); BH_ERR_MEMORY, BH_ERR_FULL (no memory for the smaller table, which is there besides the
+ * old one while keys move, or no place in it for some key: the table is as it was, but for what
+ * capacity and bh_reserve() asked for). Cost: an insert for each key.
  */
 BH_API bh_status bh_compact(bh_table *table);
 
@@ -424,8 +431,9 @@ typedef struct bh_table_stats {
     uint64_t bytes_file;
     uint64_t page_bytes; /* page size that lies under the table, as the system says */
     uint64_t grows;      /* subtables doubled */
-    uint64_t shrinks;
-    uint64_t keys_moved;       /* keys that growth moved to another bucket */
+    uint64_t shrinks;          /* subtables halved */
+    uint64_t reseeds;          /* 1: keys that all wanted the same few slots made it change its seed */
+    uint64_t keys_moved;       /* keys that these moved to another bucket */
     uint64_t longest_pause_ns; /* longest time that the table was held alone for a change */
     const char *target;        /* instruction set that ran the last batch; "" before the first */
 } bh_table_stats;

@@ -35,9 +35,9 @@ void bh_context_options_init_sized(bh_context_options *options, uint64_t struct_
 /* A caller who replaces some functions must still bring all of them. */
 static int complete(const bh_system *s)
 {
-    return s->allocate && s->release && s->reserve && s->commit && s->unreserve && s->page_bytes &&
-           s->thread_start && s->thread_join && s->processors && s->yield && s->sleep &&
-           s->clock_nanoseconds && s->random && s->process_id && s->environment;
+    return s->allocate && s->release && s->reserve && s->commit && s->decommit && s->unreserve &&
+           s->page_bytes && s->thread_start && s->thread_join && s->processors && s->yield &&
+           s->sleep && s->clock_nanoseconds && s->random && s->process_id && s->environment;
 }
 
 static bh_status check_options(const bh_context_options *o)

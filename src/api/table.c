@@ -120,14 +120,15 @@ bh_status bh_reserve(bh_table *table, uint64_t keys)
 
 bh_status bh_compact(bh_table *table)
 {
+    bh_status status;
     uint64_t since;
 
     if (!table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_compact: table is NULL");
     since = enter_alone(table);
-    table->floor_keys = 0;
+    status = table->policy->compact(table);
     leave_alone(table, since);
-    return BH_OK;
+    return status;
 }
 
 bh_status bh_clear(bh_table *table)
@@ -212,7 +213,8 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     stats->bytes_file = 0;
     page = table->policy->typical_page(table);
     stats->grows = table->grows;
-    stats->shrinks = 0;
+    stats->shrinks = table->shrinks;
+    stats->reseeds = table->reseeds;
     stats->keys_moved = table->keys_moved;
     stats->longest_pause_ns = table->longest_pause_ns;
     stats->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);

@@ -101,6 +101,16 @@ static int system_commit(void *state, void *memory, uint64_t bytes, bh_pages pag
     return 0;
 }
 
+/* A new mapping in place of the old: what madvise would drop stays accounted for. */
+static int system_decommit(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    return mmap(memory, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                -1, 0) == MAP_FAILED
+               ? -1
+               : 0;
+}
+
 static void system_unreserve(void *state, void *memory, uint64_t bytes)
 {
     (void)state;
@@ -256,12 +266,12 @@ void bh_system_default_sized(bh_system *system, uint64_t struct_size)
         sizeof all,           NULL,
         system_allocate,      system_release,
         system_reserve,       system_commit,
-        system_unreserve,     system_page_bytes,
-        system_thread_start,  system_thread_join,
-        system_processors,    system_yield,
-        system_sleep,         system_clock,
-        system_random,        system_process_id,
-        system_environment,
+        system_decommit,      system_unreserve,
+        system_page_bytes,    system_thread_start,
+        system_thread_join,   system_processors,
+        system_yield,         system_sleep,
+        system_clock,         system_random,
+        system_process_id,    system_environment,
     };
 
     if (struct_size > sizeof all)

@@ -19,6 +19,9 @@
  * pass on the very executor whose thread the task occupies. It keeps its slice and
  * returns, and the caller waits.
  *
+ * When a slice has erased so many keys that the table should be smaller, the workers
+ * return in the same way, and the caller asks the policy to shrink it.
+ *
  * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
  * failed, the call asks for it no more: it does what can be done without.
  */
@@ -50,6 +53,7 @@ typedef struct call {
     uint32_t ordered;
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
+    uint32_t shrink;   /* there are fewer keys than the table is made for */
     int may_grow; /* growing has not failed yet */
     bh_status status;
 } call;
@@ -106,8 +110,13 @@ static int run_slice(call *c, worker *w)
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
         slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
+    slice->turnover = bh__turnover(table);
     c->kernel(slice);
     bh__slice_settle(table, slice);
+    if (slice->erased && bh__atomic_load(&table->keys, __ATOMIC_RELAXED) < table->min_keys) {
+        bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
+        bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
+    }
     bh__gate_leave_shared(&table->gate);
     return 1;
 }
@@ -142,7 +151,8 @@ static void refuse(bh__slice *slice)
     slice->stalled -= slice->refused;
 }
 
-/* The policy sees to a stalled slice, the gate held alone. */
+/* The gate held alone, the policy sees to a stalled slice, or shrinks the table if that is still
+ * wanted (w is NULL). */
 static void resolve(call *c, worker *w)
 {
     bh_table *table = c->table;
@@ -152,7 +162,11 @@ static void resolve(call *c, worker *w)
 
     bh__gate_enter_alone(&table->gate, system);
     begin = system->clock_nanoseconds(system->state);
-    if (table->policy->resolve(table, &w->slice, &c->may_grow, &why) == BH_RESOLVED_REFUSED) {
+    if (!w) {
+        if (table->keys < table->min_keys)
+            table->policy->shrink(table);
+    } else if (table->policy->resolve(table, &w->slice, &c->may_grow, &why) ==
+               BH_RESOLVED_REFUSED) {
         if (!c->status)
             c->status = why;
         refuse(&w->slice);
@@ -181,6 +195,7 @@ static void run_call(call *c, uint32_t workers)
     }
     do {
         c->stopped = 0;
+        c->shrink = 0;
         if (workers == 1)
             work(c, 0);
         else
@@ -193,6 +208,8 @@ static void run_call(call *c, uint32_t workers)
                 resolve(c, &c->workers[i]);
             }
         }
+        if (c->shrink)
+            resolve(c, NULL);
     } while (c->stopped);
 }
 

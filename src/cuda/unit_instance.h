@@ -67,14 +67,29 @@ __global__ void DEVICE(mixed)(bh__slice *slice, uint8_t *stalled)
 }
 
 #if BH_CUDA_TILE == 1
-__global__ void DEVICE(split)(bh_dy_split *split)
+__global__ void DEVICE(split)(bh_dy_resize *split)
 {
     BH_NAME(bh_dy_split_buckets)(split, blockIdx.x * blockDim.x + threadIdx.x, 1);
 }
 
-__global__ void DEVICE(home)(bh_dy_split *split)
+__global__ void DEVICE(home)(bh_dy_resize *split)
 {
     BH_NAME(bh_dy_bring_home)(split, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+
+__global__ void DEVICE(merge)(bh_dy_resize *merge)
+{
+    BH_NAME(bh_dy_merge_buckets)(merge, blockIdx.x * blockDim.x + threadIdx.x, 1);
+}
+
+__global__ void DEVICE(residue)(bh_dy_resize *merge, uint64_t buckets)
+{
+    BH_NAME(bh_dy_place_residue)(merge, 0, buckets);
+}
+
+__global__ void DEVICE(reinsert)(bh_dy_reinsert *job)
+{
+    BH_NAME(bh_dy_reinsert_buckets)(job, blockIdx.x * blockDim.x + threadIdx.x, 1);
 }
 
 __global__ void DEVICE(place)(bh__slice *slice)

@@ -65,6 +65,15 @@ int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, 
     return 1;
 }
 
+void bh__block_shrink(bh__block *block, const bh_system *system, uint64_t bytes)
+{
+    uint64_t committed;
+
+    if (bh__block_bytes(bytes, &committed) && committed < block->committed &&
+        !system->decommit(system->state, block->memory + committed, block->committed - committed))
+        block->committed = committed;
+}
+
 static void touch_range(void *argument, uint64_t first, uint64_t count)
 {
     unsigned char *memory = (unsigned char *)argument;

@@ -33,6 +33,9 @@ int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, 
 int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes,
                      int *moving);
 
+/* Gives up the memory beyond the first `bytes`; where the system refuses, it stays. */
+void bh__block_shrink(bh__block *block, const bh_system *system, uint64_t bytes);
+
 /* Writes to every page of [from, to) so that later use takes no page fault; nothing when the page
  * policy is lazy. The memory must be zero. */
 void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,

@@ -79,6 +79,7 @@ typedef struct bh__slice {
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
     uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
     uint8_t again;        /* the policy has sent this slice round once, for room it saw */
+    uint8_t turnover;     /* keys have been erased since the table's parts got their sizes */
     uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
                              tried and cannot be done; what comes behind them was not tried */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
@@ -90,11 +91,14 @@ typedef struct bh__slice {
 /* Passes over a table that a policy may ask for. Each works on a range of items and takes the
  * design's own argument, which its layout.h declares. */
 typedef enum bh__pass {
-    BH_PASS_SPLIT,  /* a part has doubled: move what belongs into the new half */
-    BH_PASS_HOME,   /* and bring home from the other parts what has room there now */
-    BH_PASS_PLACE,  /* finish a slice's stalled operations, the gate held alone */
-    BH_PASS_COUNT,  /* keys in each part of the table */
-    BH_PASS_EXPORT, /* copy pairs out */
+    BH_PASS_SPLIT,    /* a part has doubled: move what belongs into the new half */
+    BH_PASS_HOME,     /* and bring home from the other parts what has room there now */
+    BH_PASS_MERGE,    /* a part has halved: move what fits into the half that stays */
+    BH_PASS_RESIDUE,  /* and find a place for what did not fit */
+    BH_PASS_REINSERT, /* insert the pairs of some memory into the table */
+    BH_PASS_PLACE,    /* finish a slice's stalled operations, the gate held alone */
+    BH_PASS_COUNT,    /* keys in each part of the table */
+    BH_PASS_EXPORT,   /* copy pairs out */
     BH_PASSES
 } bh__pass;
 
@@ -144,15 +148,19 @@ struct bh_table {
      * set aside: it never lets max_fill be passed. */
     uint64_t room;
     uint64_t keys;
+    uint64_t erases;  /* keys erased since the table's parts got their sizes */
     uint64_t changes; /* how often something changed, for export's cursor */
     const char *target;
 
     /* Changed only with the gate held alone. */
     uint64_t slots;
     uint64_t max_keys;
+    uint64_t min_keys;   /* with fewer than that the policy is asked to shrink the table */
     uint64_t floor_keys; /* what capacity and reserve asked for */
     uint64_t bytes;
     uint64_t grows;
+    uint64_t shrinks;
+    uint64_t reseeds;
     uint64_t keys_moved;
     uint64_t longest_pause_ns;
 };
@@ -174,6 +182,10 @@ struct bh__policy {
     /* The following are called with the gate held alone. *may_grow becomes 0 when growing fails. */
     bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
     bh_status (*reserve)(bh_table *table, uint64_t keys);
+    /* There are fewer than min_keys keys: make the table smaller, or min_keys. */
+    void (*shrink)(bh_table *table);
+    /* Forget what reserve and capacity asked for, and make the table as small as its keys allow. */
+    bh_status (*compact)(bh_table *table);
     void (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
      * were copied, 0 only at the end or when room is 0. */
@@ -205,6 +217,14 @@ static inline void bh__room_give(bh_table *table, uint64_t unused)
         bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
 }
 
+/* Whether so many keys have been erased that homes may have room which their guests do not know of:
+ * chosen, not tuned. */
+static inline uint8_t bh__turnover(const bh_table *table)
+{
+    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) >
+           bh__atomic_load(&table->keys, __ATOMIC_RELAXED) / 16;
+}
+
 /* Enters what a slice did into the table's counts. */
 static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
 {
@@ -212,6 +232,8 @@ static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
 
     if (difference)
         bh__atomic_add(&table->keys, difference, __ATOMIC_RELAXED);
+    if (slice->erased)
+        bh__atomic_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
     if (slice->inserted | slice->erased | slice->assigned)
         bh__atomic_add(&table->changes, 1, __ATOMIC_RELAXED);
     bh__room_give(table, slice->room);

@@ -1,9 +1,9 @@
 /*
  * The lines target: the scalar words, and a count of the lines that operations ask
- * memory for, so that a test can compare it with what theory says. A step works on
+ * memory for, so that it can be compared with what theory says. A step works on
  * one line, the one it was brought, so the hints are the place to count.
  *
- * It is part of no program: the library bulkhash_lines is built for the tests alone.
+ * The library bulkhash_lines is built for tests and for the program bulkhash-bench-lines.
  */
 #ifndef BH_TARGETS_LINES_H
 #define BH_TARGETS_LINES_H
@@ -12,7 +12,7 @@
 
 #define BH_TARGET_NAME "lines"
 
-/* Lines asked for so far, by all threads. Defined by the test that links the build; it reads and
+/* Lines asked for so far, by all threads. Defined by the program that links the build; it reads and
  * resets it while no call runs. */
 extern uint64_t bh__lines_asked;
 

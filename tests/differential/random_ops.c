@@ -1,15 +1,21 @@
 /* ctest: every target */
+/* ctest: long */
 /*
  * Random operations against the model: the library and a simple map (tests/support/model.h) are
  * given the same long sequence of calls of every kind, from capacity 1, and must agree on every
- * outcome, every value and, again and again, on the whole content.
+ * outcome, every value and, again and again, on the whole content. There is one sequence for each
+ * pair of widths and meaning of duplicates, and everything in the list `subjects` below is put
+ * through it: a new design or device is one line there. (Instruction sets are CTest's business.)
  *
  * Where the result of a call is certain (no key twice in the call, or BH_DUPLICATES_ORDERED) the
  * two are compared element by element. Where equal keys may take effect in any order, the elements
  * of each key are taken together, and the test looks for one order that explains all their
  * outcomes, all values read, and what the table holds afterwards. Small universes of keys make
- * collisions and turnover of slots; large ones make growth.
+ * collisions and turnover of slots; large ones make growth. The sequences have tides: for some calls
+ * the table fills, for some it empties, so that it grows, shrinks and grows again.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +27,37 @@
 #include "support/random.h"
 #include "support/tables.h"
 
+/* What is put through the sequences: a design on a device, and what it likes to have varied. */
+typedef struct subject {
+    const char *name;
+    const char *device;
+    bh_design design;
+    void (*vary)(bh_table_options *options, rng *random);
+} subject;
+
+static void vary_dycuckoo(bh_table_options *options, rng *random)
+{
+    options->dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
+}
+
+/* A device that is not there is skipped, and the reason printed; a design that is listed must be
+ * there. */
+static const subject subjects[] = {
+    {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo},
+    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo},
+};
+
+/* Whether more keys are coming than going. */
+typedef enum tide { STILL, RISING, FALLING, TIDES } tide;
+
 /* One sequence of calls. */
 typedef struct walk {
+    const subject *subject;
+    tide tide;
     test_widths widths;
     bh_duplicates duplicates;
-    bool distinct; // no key twice in a call, whatever `duplicates` says
+    double max_fill; // 0: the default
+    bool distinct;   // no key twice in a call, whatever `duplicates` says
     uint64_t universe;
     int key_kind;
     rng random;
@@ -60,6 +92,11 @@ static uint64_t walk_size(walk *w)
 {
     uint64_t dice = random_below(&w->random, 100);
     uint64_t most = dice < 45 ? 40 : dice < 80 ? 1000 : dice < 98 ? 5000 : 25000;
+
+    // A tide is to change the table's size several times over.
+    if (w->tide != STILL && dice < 80) {
+        return 1 + random_below(&w->random, w->universe / 2);
+    }
     uint64_t n = random_below(&w->random, test_scaled(most) + 1);
     return w->distinct && n > w->universe ? w->universe : n;
 }
@@ -281,16 +318,33 @@ static void check_in_any_order(walk *w, const batch *all, int operation, const u
     free(elements);
 }
 
+static void walk_check_fill(const walk *w)
+{
+    const bh_table_stats stats = table_stats(w->table);
+
+    check(stats.keys <= stats.max_keys &&
+              (w->max_fill == 0 ||
+               (double)stats.max_keys <= w->max_fill * (double)stats.slots),
+          "%" PRIu64 " keys, at most %" PRIu64 ", in %" PRIu64 " slots at max_fill %g", stats.keys,
+          stats.max_keys, stats.slots, w->max_fill);
+}
+
+static bh_op walk_op(walk *w)
+{
+    static const bh_op ops[TIDES][8] = {
+        {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE, BH_ADD, BH_MIN, BH_MAX},
+        {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_MIN, BH_FIND, BH_UPDATE, BH_INSERT},
+        {BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW},
+    };
+    bh_op op = ops[w->tide][random_below(&w->random, TEST_COUNT(ops[0]))];
+
+    // A set has no reductions.
+    return op > BH_ERASE && w->widths.value_bytes == 0 ? BH_INSERT : op;
+}
+
 static void walk_batch(walk *w)
 {
-    static const int with_values[] = {BH_FIND, BH_INSERT, BH_INSERT,   BH_INSERT_NEW, BH_UPDATE,
-                                      BH_ERASE, BH_ERASE, BH_ADD,      BH_MIN,        BH_MAX,
-                                      BH_FIND, BATCH_APPLY, BATCH_APPLY, BATCH_APPLY};
-    static const int of_sets[] = {BH_FIND,   BH_INSERT, BH_INSERT_NEW, BH_UPDATE,
-                                  BH_ERASE, BATCH_APPLY, BATCH_APPLY};
-    const bool set = w->widths.value_bytes == 0;
-    const int operation = set ? of_sets[random_below(&w->random, TEST_COUNT(of_sets))]
-                              : with_values[random_below(&w->random, TEST_COUNT(with_values))];
+    const int operation = random_below(&w->random, 4) == 0 ? BATCH_APPLY : (int)walk_op(w);
     batch all = batch_new(w->widths.key_bytes, w->widths.value_bytes, walk_size(w));
     uint64_t *owner = test_allocate(all.n * sizeof *owner);
     uint64_t *given = test_allocate(all.n * sizeof *given);
@@ -298,7 +352,7 @@ static void walk_batch(walk *w)
     walk_draw(w, &all, owner);
     for (uint64_t i = 0; i < all.n; i++) {
         given[i] = batch_value(&all, i);
-        all.ops[i] = (uint8_t)random_below(&w->random, set ? BH_ERASE + 1 : BH_MAX + 1);
+        all.ops[i] = (uint8_t)walk_op(w);
     }
     check_status(batch_call(w->table, operation, &all), BH_OK);
     if (w->distinct || w->duplicates == BH_DUPLICATES_ORDERED) {
@@ -306,6 +360,7 @@ static void walk_batch(walk *w)
     } else {
         check_in_any_order(w, &all, operation, given, owner);
     }
+    walk_check_fill(w);
     check(table_stats(w->table).keys == model_count(w->map), "after %s: %llu keys instead of %llu",
           batch_operation_name(operation), (unsigned long long)table_stats(w->table).keys,
           (unsigned long long)model_count(w->map));
@@ -337,18 +392,30 @@ static void walk_compare(walk *w)
     table_check_stats(w->table);
 }
 
+/* What all sequences together did, to see that they do what they are for. */
+static struct {
+    uint64_t sequences;
+    uint64_t calls;
+    uint64_t grows;
+    uint64_t shrinks;
+} done;
+
 static void walk_run(bh_context *context, walk *w, uint64_t steps)
 {
     bh_table_options options = table_options(w->widths.key_bytes, w->widths.value_bytes, 1);
+    bh_table_stats stats;
 
+    options.design = w->subject->design;
     options.duplicates = w->duplicates;
     options.seed = random_next(&w->random);
     options.seed_fixed = 1;
-    // Other numbers of subtables and fills now and then, the defaults most often.
+    // Other options now and then, the defaults most often.
     if (random_below(&w->random, 3) == 0) {
-        options.dycuckoo.subtables = 2 + (uint32_t)random_below(&w->random, 7);
         options.max_fill = 0.3 + (double)random_below(&w->random, 66) / 100.0;
+        options.min_fill = random_below(&w->random, 2) == 0 ? -1 : options.max_fill / 4;
+        w->subject->vary(&options, &w->random);
     }
+    w->max_fill = options.max_fill;
     w->table = table_with(context, &options);
     w->map = model_new();
     w->order = test_allocate(w->universe * sizeof *w->order);
@@ -357,27 +424,36 @@ static void walk_run(bh_context *context, walk *w, uint64_t steps)
     }
     for (uint64_t step = 0; step < steps; step++) {
         uint64_t dice = random_below(&w->random, 200);
+        if (random_below(&w->random, 10) == 0) {
+            w->tide = (tide)random_below(&w->random, TIDES);
+        }
         if (dice == 0) {
             check_status(bh_clear(w->table), BH_OK);
             model_clear(w->map);
-        } else if (dice == 1) {
+        } else if (dice <= 2) {
             check_status(bh_compact(w->table), BH_OK);
-        } else if (dice == 2) {
+        } else if (dice == 3) {
             check_status(bh_reserve(w->table, random_below(&w->random, 2 * w->universe)), BH_OK);
         } else {
             walk_batch(w);
         }
-        if (dice < 3 || step % 25 == 24 || step + 1 == steps) {
+        if (dice <= 3 || step % 25 == 24 || step + 1 == steps) {
             walk_compare(w);
         }
     }
+    stats = table_stats(w->table);
+    done.sequences++;
+    done.calls += steps;
+    done.grows += stats.grows;
+    done.shrinks += stats.shrinks;
     free(w->order);
     model_free(w->map);
     bh_table_destroy(w->table);
 }
 
-/* All widths, all meanings of duplicates, small and large universes, in one context. */
-static void walk_everywhere(bh_context *context, uint64_t salt)
+/* All widths, all meanings of duplicates, small and large universes, in one context. The same
+ * sequences for every subject. */
+static void walk_everywhere(const subject *one, bh_context *context, uint64_t salt)
 {
     static const struct {
         bh_duplicates duplicates;
@@ -395,6 +471,7 @@ static void walk_everywhere(bh_context *context, uint64_t salt)
             for (int size = 0; size < 3; size++) {
                 walk w;
                 memset(&w, 0, sizeof w);
+                w.subject = one;
                 w.widths = test_all_widths[v];
                 w.duplicates = modes[m].duplicates;
                 w.distinct = modes[m].distinct;
@@ -403,9 +480,45 @@ static void walk_everywhere(bh_context *context, uint64_t salt)
                 // 10 to 40 keys, 40 to 200, and enough to grow many times.
                 w.universe = size == 0   ? 10 + random_below(&w.random, 31)
                              : size == 1 ? 40 + random_below(&w.random, 161)
-                                         : test_scaled(40000);
+                                         : test_scaled(30000);
                 walk_run(context, &w, test_scaled(size == 2 ? 60 : 100));
             }
+        }
+    }
+}
+
+/* A subject's context, or NULL where its device is not there. `executor` NULL: the library's own
+ * pool of two threads. */
+static bh_context *subject_context(const subject *one, const bh_executor *executor)
+{
+    bh_context_options options;
+    bh_context *context = NULL;
+    bh_status status = BH_OK;
+
+    bh_context_options_init(&options);
+    options.threads = executor != NULL ? 0 : 2;
+    options.executor = executor;
+    status = bh_context_create(one->device, &options, &context);
+    if (status == BH_ERR_UNSUPPORTED && strcmp(one->device, "cpu") != 0) {
+        printf("%s: skipped: %s\n", one->name, bh_error_detail());
+        return NULL;
+    }
+    check(status == BH_OK, "%s: %s", one->name, bh_error_detail());
+    return context;
+}
+
+static void walk_subjects(const bh_executor *executor, uint64_t salt)
+{
+    for (size_t i = 0; i < TEST_COUNT(subjects); i++) {
+        bh_context *context = NULL;
+        // Another executor is another way to use a processor's cores, not another device.
+        if (executor != NULL && strcmp(subjects[i].device, "cpu") != 0) {
+            continue;
+        }
+        context = subject_context(&subjects[i], executor);
+        if (context != NULL) {
+            walk_everywhere(&subjects[i], context, salt);
+            bh_context_destroy(context);
         }
     }
 }
@@ -413,12 +526,9 @@ static void walk_everywhere(bh_context *context, uint64_t salt)
 static void walk_with_executor(test_order order, uint32_t width, uint64_t salt)
 {
     test_executor executor;
-    bh_context *context = NULL;
 
     test_executor_start(&executor, order, width);
-    context = context_new(0, &executor.executor, NULL);
-    walk_everywhere(context, salt);
-    bh_context_destroy(context);
+    walk_subjects(&executor.executor, salt);
 }
 
 static void one_thread(void **state)
@@ -429,10 +539,8 @@ static void one_thread(void **state)
 
 static void own_pool(void **state)
 {
-    bh_context *context = context_new(2, NULL, NULL);
     (void)state;
-    walk_everywhere(context, 2);
-    bh_context_destroy(context);
+    walk_subjects(NULL, 2);
 }
 
 static void shuffled_tasks(void **state)
@@ -447,6 +555,15 @@ static void yielding_threads(void **state)
     walk_with_executor(TEST_THREADS, 3, 4);
 }
 
+static int print_done(void **state)
+{
+    (void)state;
+    printf("%" PRIu64 " sequences of %" PRIu64 " calls in all; %" PRIu64 " times a table grew, %"
+           PRIu64 " times it shrank\n",
+           done.sequences, done.calls, done.grows, done.shrinks);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,8 +572,13 @@ int main(void)
         cmocka_unit_test(shuffled_tasks),
         cmocka_unit_test(yielding_threads),
     };
+    int failed = 0;
+
     if (!test_target_runs()) {
         return TEST_SKIPPED;
     }
-    return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
+    do {
+        failed = cmocka_run_group_tests(tests, NULL, print_done);
+    } while (failed == 0 && test_goes_on());
+    return test_exit_status(failed);
 }

@@ -15,8 +15,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "support/random.h"
+
 static pthread_t test_thread;
 static bool test_thread_known = false;
+static uint64_t seed = 0;
+static bool seed_known = false;
+static double started = 0; // when the program did
 
 _Noreturn void test_failed(const char *file, int line, const char *condition, const char *format,
                            ...)
@@ -27,7 +32,7 @@ _Noreturn void test_failed(const char *file, int line, const char *condition, co
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s:%d: check failed: %s\n  %s\n  BH_TEST_SEED=%llu BULKHASH_TARGET=%s\n", file,
+    fprintf(stderr, "%s:%d: check failed: %s\n  %s\n  BULKHASH_TEST_SEED=%llu BULKHASH_TARGET=%s\n", file,
             line, condition, sentence, (unsigned long long)test_seed(),
             test_forced_target() == NULL ? "(not set)" : test_forced_target());
     fflush(stderr);
@@ -52,22 +57,45 @@ void test_status_is(const char *file, int line, const char *call, bh_status answ
 
 uint64_t test_seed(void)
 {
-    static uint64_t chosen = 0; // for "random", which must stay the same for the whole run
-    const char *text = getenv("BH_TEST_SEED");
+    const char *text = getenv("BULKHASH_TEST_SEED");
 
+    if (seed_known) {
+        return seed;
+    }
+    seed_known = true;
     if (text == NULL || *text == '\0') {
-        return 20240607;
+        seed = 20240607;
+    } else if (strcmp(text, "random") == 0) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        seed = ((uint64_t)now.tv_sec * 1000000007u) ^ (uint64_t)now.tv_nsec;
+        printf("BULKHASH_TEST_SEED=%llu\n", (unsigned long long)seed);
+    } else {
+        seed = strtoull(text, NULL, 0);
     }
-    if (strcmp(text, "random") == 0) {
-        if (chosen == 0) {
-            struct timespec now;
-            (void)clock_gettime(CLOCK_REALTIME, &now);
-            chosen = ((uint64_t)now.tv_sec * 1000000007u) ^ (uint64_t)now.tv_nsec;
-            printf("BH_TEST_SEED=%llu\n", (unsigned long long)chosen);
-        }
-        return chosen;
+    return seed;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool test_goes_on(void)
+{
+    const char *text = getenv("BULKHASH_TEST_SECONDS");
+
+    if (text == NULL || seconds_now() - started >= strtod(text, NULL)) {
+        return false;
     }
-    return strtoull(text, NULL, 0);
+    // Not the next number: tests add small ones to the seed, and would repeat each other.
+    seed = random_mix64(test_seed() + 0x9e3779b97f4a7c15u);
+    // At once, so that it is known even if the program should be killed.
+    printf("BULKHASH_TEST_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    return true;
 }
 
 uint64_t test_scaled(uint64_t full)
@@ -96,7 +124,8 @@ bool test_target_runs(void)
 
     test_thread = pthread_self();
     test_thread_known = true;
-    (void)test_seed(); // so that a random one is chosen before there are threads
+    started = seconds_now();
+    (void)test_seed(); // so that it is settled before there are threads
     status = bh_context_create("cpu", NULL, &context);
     bh_context_destroy(context);
     if (status == BH_ERR_UNSUPPORTED && test_forced_target() != NULL) {

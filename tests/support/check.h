@@ -3,7 +3,7 @@
  *
  * A test is a cmocka test that uses check() and check_status() instead of cmocka's own asserts:
  * they may be used from any thread, take a sentence, and print the seed with which the failure
- * can be repeated (BH_TEST_SEED=... in the environment; "random" takes a new one). Sizes that
+ * can be repeated (BULKHASH_TEST_SEED=... in the environment; "random" takes a new one). Sizes that
  * cost time go through test_scaled(), so that the same test is small enough under a sanitizer.
  * A program's main() asks test_target_runs() first: a program that is run once per instruction
  * set (BULKHASH_TARGET) is skipped, with exit status 77, where the machine lacks it.
@@ -64,8 +64,13 @@ _Noreturn void test_failed(const char *file, int line, const char *condition, co
 void test_status_is(const char *file, int line, const char *call, bh_status answer,
                     bh_status expected);
 
-/* The seed of this run: BH_TEST_SEED, or a fixed one. */
+/* The seed of this run: BULKHASH_TEST_SEED, or a fixed one. */
 uint64_t test_seed(void);
+
+/* For the main() of a test that can go on with fresh seeds for as long as one likes: whether
+ * BULKHASH_TEST_SECONDS, counted from the program's start, are not over yet. If so the seed is
+ * another one from here on, and is printed. */
+bool test_goes_on(void);
 
 /* `full`, or a fraction of it (never 0) in a build with a sanitizer. */
 uint64_t test_scaled(uint64_t full);

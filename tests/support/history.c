@@ -313,10 +313,10 @@ static void print_content(const char *when, bool present, uint64_t value)
     }
 }
 
-static void print_key(const history_event *events, uint64_t count, uint64_t key, bool present,
-                      uint64_t value, bool present_after, uint64_t value_after)
+void history_print_key(const history_event *events, uint64_t count, uint64_t key, bool present,
+                       uint64_t value, bool present_after, uint64_t value_after)
 {
-    fprintf(stderr, "no order explains the history of key %#llx:\n", (unsigned long long)key);
+    fprintf(stderr, "the history of key %#llx:\n", (unsigned long long)key);
     print_content("before", present, value);
     for (uint64_t i = 0; i < count; i++) {
         const history_event *event = &events[i];
@@ -402,7 +402,9 @@ bool history_check(const history_event *events, uint64_t count, uint32_t value_b
         good = history_check_key(of_key, next - first, value_bytes, present, value, present_after,
                                  value_after);
         if (!good) {
-            print_key(of_key, next - first, key, present, value, present_after, value_after);
+            fprintf(stderr, "no order explains ");
+            history_print_key(of_key, next - first, key, present, value, present_after,
+                              value_after);
         }
     }
     good = good && contents_agree(before, after, sorted, count) &&

@@ -63,6 +63,10 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
 bool history_check_key(const history_event *events, uint64_t count, uint32_t value_bytes,
                        bool present, uint64_t value, bool present_after, uint64_t value_after);
 
+/* Prints such a history to stderr. */
+void history_print_key(const history_event *events, uint64_t count, uint64_t key, bool present,
+                       uint64_t value, bool present_after, uint64_t value_after);
+
 /*
  * Whether the events of all keys are a good history between two contents of a table; NULL is an
  * empty one. A key without events must not change. Prints the events of the first bad key to

@@ -108,9 +108,10 @@ static void *watched_reserve(void *state, uint64_t bytes)
     return memory;
 }
 
-static int watched_commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
+/* Fails the test unless all of [memory, memory + bytes) is inside one reservation. */
+static void watched_check_inside(watched_system *watched, const void *memory, uint64_t bytes,
+                                 const char *what)
 {
-    watched_system *watched = state;
     bool inside = false;
     uintptr_t first = (uintptr_t)memory;
 
@@ -122,11 +123,29 @@ static int watched_commit(void *state, void *memory, uint64_t bytes, bh_pages pa
                             first - start <= piece->bytes - bytes);
     }
     pthread_mutex_unlock(&watched->lock);
-    check(inside, "commit of %llu bytes outside every reservation", (unsigned long long)bytes);
+    check(inside, "%s of %llu bytes outside every reservation", what, (unsigned long long)bytes);
+}
+
+static int watched_commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    watched_system *watched = state;
+
+    watched_check_inside(watched, memory, bytes, "commit");
     if (watched_count(watched, WATCH_COMMIT)) {
         return -1;
     }
     return watched->original.commit(watched->original.state, memory, bytes, pages);
+}
+
+static int watched_decommit(void *state, void *memory, uint64_t bytes)
+{
+    watched_system *watched = state;
+
+    watched_check_inside(watched, memory, bytes, "decommit");
+    if (watched_count(watched, WATCH_DECOMMIT)) {
+        return -1;
+    }
+    return watched->original.decommit(watched->original.state, memory, bytes);
 }
 
 static void watched_unreserve(void *state, void *memory, uint64_t bytes)
@@ -238,6 +257,7 @@ void watched_start(watched_system *watched)
     watched->system.release = watched_release;
     watched->system.reserve = watched_reserve;
     watched->system.commit = watched_commit;
+    watched->system.decommit = watched_decommit;
     watched->system.unreserve = watched_unreserve;
     watched->system.page_bytes = watched_page_bytes;
     watched->system.thread_start = watched_thread_start;

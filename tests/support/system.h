@@ -21,6 +21,7 @@ enum {
     WATCH_ALLOCATE,
     WATCH_RESERVE,
     WATCH_COMMIT,
+    WATCH_DECOMMIT,
     WATCH_THREAD,
     WATCH_RANDOM,
     WATCH_FAULTS, /* how many kinds can be refused */

@@ -10,7 +10,15 @@
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/random.h"
+#include "support/system.h"
 #include "support/tables.h"
+#include "support/threads.h"
+
+/* Where keys live, as any target computes it: for those who know a table's seed. */
+#define BH_TARGET_SCALAR
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#include "tables/dycuckoo/ops.h"
 
 static bh_context *context;
 
@@ -291,6 +299,202 @@ static void turnover_does_not_grow(void **state)
     }
 }
 
+/* Random keys from the `first`-th on; element i has value i. */
+static batch random_keys(uint64_t first, uint64_t n)
+{
+    batch all = batch_new(4, 4, n);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(4, 77, first + i), i);
+    }
+    return all;
+}
+
+/* A search for keys that all have the two buckets `wanted`, in two halves. */
+typedef struct bucket_search {
+    const bh_dy_geometry *geometry;
+    bh_dy_places wanted;
+    uint64_t half; /* keys that each half is to find */
+    uint32_t *keys;
+} bucket_search;
+
+static bool same_buckets(const bucket_search *search, uint32_t key)
+{
+    const bh_dy_geometry *geometry = search->geometry;
+    const bh_hash hash = bh_hash_key(key, &geometry->seed);
+    const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
+
+    // Home first: it excludes nearly all keys, and there are a thousand million to look at.
+    return bh_dy_line_of(geometry, home, hash.one) == search->wanted.home &&
+           bh_dy_places_of(geometry, key).other == search->wanted.other;
+}
+
+static bool any_same_buckets(const bucket_search *search, const batch *keys)
+{
+    for (uint64_t i = 0; i < keys->n; i++) {
+        if (same_buckets(search, (uint32_t)batch_key(keys, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void search_half(void *argument, uint32_t index)
+{
+    const bucket_search *search = argument;
+    uint32_t key = index << 31;
+    uint32_t *found = search->keys + index * search->half;
+    uint32_t *const end = found + search->half;
+
+    while (found < end) {
+        if (same_buckets(search, key)) {
+            *found++ = key;
+        }
+        key++;
+        check(key << 1 != 0, "there are not enough keys with the same two buckets");
+    }
+}
+
+/* A table whose seed is known, what it held before anybody meant harm, and what its system does. */
+typedef struct known_table {
+    bh_table *table;
+    watched_system *watched;
+    batch older; /* element i has value i */
+} known_table;
+
+/* `n` keys, half of them each from one half of all keys, that have the same two buckets in the
+ * table as it is now; element i has value i. None is one of the older keys. */
+static batch same_bucket_keys(const known_table *known, uint64_t n)
+{
+    batch hostile = batch_new(4, 4, n);
+    bucket_search search;
+    uint32_t first = 0;
+
+    search.geometry = known->table->policy->geometry(known->table);
+    search.half = n / 2;
+    search.keys = hostile.keys;
+    do {
+        search.wanted = bh_dy_places_of(search.geometry, first++);
+    } while (any_same_buckets(&search, &known->older));
+    threads_run(2, search_half, &search);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set_value(&hostile, i, i);
+    }
+    return hostile;
+}
+
+/* All keys are there with their values. */
+static void check_found(bh_table *table, batch *all)
+{
+    for (uint64_t i = 0; i < all->n; i++) {
+        batch_set_value(all, i, UINT32_MAX);
+    }
+    check_status(batch_call(table, BH_FIND, all), BH_OK);
+    batch_check_all(all, BH_FOUND);
+    for (uint64_t i = 0; i < all->n; i++) {
+        check(batch_value(all, i) == i, "key %llu has value %llu", (unsigned long long)i,
+              (unsigned long long)batch_value(all, i));
+    }
+}
+
+/* Inserts n keys that all have the same two buckets, and erases those that came in. */
+static void insert_same_buckets(const known_table *known, uint64_t n)
+{
+    bh_table *table = known->table;
+    batch older = known->older;
+    batch hostile = same_bucket_keys(known, n);
+    uint8_t *outcomes = test_allocate(n);
+    uint64_t clocks = watched_calls(known->watched, WATCH_CLOCK);
+    bh_status status = batch_call(table, BH_INSERT, &hostile);
+    const uint64_t inserted = batch_count(&hostile, BH_INSERTED);
+
+    // Each change of the whole table is timed: their number says how often the call went round.
+    clocks = watched_calls(known->watched, WATCH_CLOCK) - clocks;
+    check(clocks <= 2 * (n + 100), "%llu elements, and the clock was asked %llu times",
+          (unsigned long long)n, (unsigned long long)clocks);
+    check(inserted + batch_count(&hostile, BH_NOT_DONE) == n,
+          "an outcome that is neither INSERTED nor NOT_DONE");
+    check(inserted > 0, "not one key was inserted");
+    check(status == (inserted == n ? BH_OK : BH_ERR_FULL), "%s with %llu of %llu inserted",
+          bh_status_name(status), (unsigned long long)inserted, (unsigned long long)n);
+    check(table_stats(table).keys == older.n + inserted, "%llu keys instead of %llu",
+          (unsigned long long)table_stats(table).keys, (unsigned long long)(older.n + inserted));
+    check(table_stats(table).reseeds <= 1, "the seed changed %llu times",
+          (unsigned long long)table_stats(table).reseeds);
+    check_slots(table, 0.85, "keys with the same two buckets");
+
+    // Who was there is there, who came is there, nobody else.
+    check_found(table, &older);
+    memcpy(outcomes, hostile.outcomes, n);
+    check_status(batch_call(table, BH_FIND, &hostile), BH_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        check(hostile.outcomes[i] == (outcomes[i] == BH_INSERTED ? BH_FOUND : BH_MISSING) &&
+                  batch_value(&hostile, i) == i,
+              "element %llu had outcome %u, now it has %u", (unsigned long long)i, outcomes[i],
+              hostile.outcomes[i]);
+    }
+    check_status(batch_call(table, BH_ERASE, &hostile), BH_OK);
+    check(batch_count(&hostile, BH_ERASED) == inserted, "%llu of %llu keys were erased",
+          (unsigned long long)batch_count(&hostile, BH_ERASED), (unsigned long long)inserted);
+    check_found(table, &older);
+    free(outcomes);
+    batch_free(&hostile);
+}
+
+/* Two attacks on a table that holds `older` keys: one with the seed that was given, one with the
+ * seed that the table has after it. */
+static void check_same_buckets(uint64_t n, uint64_t older, bh_duplicates duplicates)
+{
+    const uint64_t capacity = 900; // smaller tables may grow however empty they are
+    bh_table_options options = table_options(4, 4, capacity);
+    watched_system watched;
+    bh_context *own = NULL;
+    known_table known;
+    batch after;
+
+    watched_start(&watched);
+    own = context_new(2, NULL, &watched.system);
+    options.dycuckoo.subtables = 2;
+    options.duplicates = duplicates;
+    options.seed = test_seed();
+    options.seed_fixed = 1;
+    known.table = table_with(own, &options);
+    known.watched = &watched;
+    known.older = random_keys(0, older);
+    check_status(batch_call(known.table, BH_INSERT, &known.older), BH_OK);
+    batch_check_all(&known.older, BH_INSERTED);
+
+    insert_same_buckets(&known, n);
+    check(table_stats(known.table).slots <= 4 * capacity, "%llu slots are left for %llu keys",
+          (unsigned long long)table_stats(known.table).slots, (unsigned long long)older);
+    insert_same_buckets(&known, 1000);
+
+    // The table goes on working.
+    after = random_keys(older, older);
+    check_status(batch_call(known.table, BH_INSERT, &after), BH_OK);
+    batch_check_all(&after, BH_INSERTED);
+    check_found(known.table, &after);
+    check_found(known.table, &known.older);
+
+    batch_free(&known.older);
+    batch_free(&after);
+    bh_table_destroy(known.table);
+    bh_context_destroy(own);
+    watched_end(&watched);
+}
+
+/*
+ * Someone who knows the seed sends keys that all have the same home and the same other bucket. The
+ * call ends after work that follows from their number; each key is in the table or BH_NOT_DONE.
+ * Once into a table that is too empty to grow for them, once into one that may.
+ */
+static void one_pair_of_buckets(void **state)
+{
+    (void)state;
+    check_same_buckets(test_scaled(100000), 500, BH_DUPLICATES_ANY);
+    check_same_buckets(test_scaled(2000), 890, BH_DUPLICATES_ANY);
+    check_same_buckets(test_scaled(2000), 500, BH_DUPLICATES_ORDERED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +502,7 @@ int main(void)
         cmocka_unit_test(one_key_only),
         cmocka_unit_test(to_the_brim),
         cmocka_unit_test(turnover_does_not_grow),
+        cmocka_unit_test(one_pair_of_buckets),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

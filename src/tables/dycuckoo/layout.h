@@ -15,11 +15,16 @@
  * The meta word holds all that is to be known about the bucket:
  *
  *     bit  0        lock: a writer is at work here, for the length of one step
- *     bits 1..14    which slots are in use (so no key and no value is reserved)
- *     bits 16..31   filter: of the keys whose home is this bucket and that live
- *                   in their other bucket, each has set bit (next index bits of
- *                   the home subtable)
+ *     bits 1..14    which slots are in use (so no key and no value is reserved); up to
+ *                   7 slots: bits 1..7, and bits 8..14 say which of them hold a guest
+ *     bits 16..31   filter: eight counters of two bits. Of the keys whose home is this
+ *                   bucket and that are guests in their other bucket, each is counted
+ *                   in counter (next 3 index bits of the home subtable); 3 means "three
+ *                   or more" and stays
  *     bits 32..63   sequence number, raised by every change of a pair
+ *
+ * A *guest* is a key in its other bucket. A missing key whose counter is 0 has cost one
+ * line; because the counters go down again, that stays so when keys come and go.
  *
  * Where a key may live: its hash picks an ordered pair of subtables; the first is
  * its home. `base` buckets times 2^k form a subtable, and the bucket is
@@ -30,6 +35,8 @@
  * as the next bit of h says (the paper's conflict-free upsizing): the old half keeps
  * its place in memory. The filters of the subtable that doubled are made anew while
  * the keys that now have room at home are brought there from the other subtables.
+ * Halving goes the other way: counters are added in pairs, and what does not fit into
+ * the half that stays is inserted again.
  */
 #ifndef BH_TABLES_DYCUCKOO_LAYOUT_H
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
@@ -42,8 +49,10 @@
 
 #define BH_DY_LOCK 1ull
 #define BH_DY_USED_SHIFT 1
+#define BH_DY_GUEST_SHIFT 8
+#define BH_DY_GUESTS_KNOWN 7u /* with more slots than that there is no room for guest bits */
 #define BH_DY_FILTER_SHIFT 16
-#define BH_DY_FILTER_BITS 16u
+#define BH_DY_FILTER_COUNTERS 8u
 #define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
 #define BH_DY_CHANGE (1ull << 32) /* added to meta: one change more */
 
@@ -87,17 +96,34 @@ static inline uint64_t bh_dy_buckets(const bh_dy_geometry *geometry, uint32_t su
     return geometry->base << geometry->subtable[subtable].doublings;
 }
 
-/* BH_PASS_SPLIT, an item for each bucket of the old half; BH_PASS_HOME, an item for each bucket of
- * another subtable. */
-typedef struct bh_dy_split {
-    const bh_dy_geometry *geometry; /* as it is after the doubling */
-    uint32_t subtable;              /* the one that has doubled */
+/*
+ * A subtable changes its size.
+ *
+ *   BH_PASS_SPLIT    it has doubled. An item for each bucket of the old half
+ *   BH_PASS_HOME     it has doubled. An item for each bucket of another subtable
+ *   BH_PASS_MERGE    it has halved. An item for each bucket of the half that stays
+ *   BH_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, by one task:
+ *                    longer paths for the keys that MERGE left there
+ */
+typedef struct bh_dy_resize {
+    const bh_dy_geometry *geometry; /* as it is after the change */
+    uint32_t subtable;              /* the one that changes */
     uint32_t from;                  /* BH_PASS_HOME: the other one */
+    uint32_t fresh;                 /* BH_PASS_SPLIT: the new half has never been used */
     uint64_t moved;                 /* keys moved, added up by all parts */
-} bh_dy_split;
+    uint64_t left; /* MERGE, RESIDUE: keys still in the half that goes, added up by all parts */
+} bh_dy_resize;
 
-/* BH_PASS_PLACE, one item: the slice whose list is to be finished. */
-struct bh__slice;
+/* BH_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
+ * table with another geometry. The memory stays as it is. */
+typedef struct bh_dy_reinsert {
+    const bh_dy_geometry *geometry;
+    uint64_t lines;
+    uint32_t alone; /* one task runs all items, and may look for longer paths */
+    uint64_t left;  /* keys without a place, added up by all parts */
+} bh_dy_reinsert;
+
+/* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument. */
 
 /*
  * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of BH_DY_EXPORT_PART buckets of one subtable.

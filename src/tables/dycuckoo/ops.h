@@ -9,9 +9,8 @@
  *     missing keys need not look further (the paper reads both buckets always);
  *   - all writers of one key are ordered by its home's lock bit, and every insert
  *     looks for its key first; the published code puts one key into two slots;
- *   - nobody is evicted into the air: a resident moves only into a slot that is free,
- *     and only from its home to its other bucket, so that a reader, who looks in that
- *     order, cannot miss it.
+ *   - nobody is evicted into the air: a resident moves only into a slot that is free, and its
+ *     copy there is published before the original goes, so that it can be seen at every instant.
  *
  * HOW AN OPERATION GOES
  *
@@ -21,24 +20,36 @@
  *   OTHER   with the home line still in cache. A writer locks home, then the other bucket by one
  *           try; if that fails it lets go of both and asks to be run again. Now the whole truth
  *           about the key is in hand: act on it, insert it in home or in the other bucket, or, when
- *           both are full, let go and try to
- *   MOVE    a resident of one of the two buckets, whose home that is, to its own other bucket: an
- *           operation of its own with its own two locks. If it worked, start again at OTHER, which
- *           looks at everything anew; if that bucket is full too, try the next resident. When all
- *           have been tried the operation stalls.
+ *           both are full, let go and
+ *   SEARCH  for a path: a resident of one of the two moves to its own other bucket; if that is
+ *           full too, first one of its residents moves on, and so forth. Each step looks at one
+ *           bucket more, without locks; when a free slot is found the moves run from the free end
+ *           back, one a step, each an operation of its own with its own two locks:
+ *
+ *               home (full)       other of a (full)      other of b (free slot)
+ *               [ a . . . . . . ] [ . . b . . . . ] ...  [ . . . . . _ . ]
+ *                 2. <---- a goes here     1. <---- b goes here
+ *
+ *           After the last one start again at OTHER, which looks at everything anew. Paths of one
+ *           move are tried first, then longer ones; a search that has looked at enough buckets
+ *           stalls, and the policy takes over.
+ *   EVICT   In a table whose keys come and go, homes have room again that their guests do not
+ *           know of. So an insert that finds its home full first tries to send one guest from
+ *           there to that guest's own home: one line, as going to the other bucket would cost, and
+ *           two keys live at home instead of none.
  *
  * No lock is ever held between steps. So operations of one thread never meet each other's locks,
  * and a thread that waits for nothing cannot be part of a deadlock.
  *
- * WHY A READER MISSES NOTHING. A reader of HOME that finds the filter bit of its key clear, in a
- * meta word that is the same before and after, has seen an instant at which the key was in neither
- * bucket: whoever puts a key into its other bucket holds home's lock meanwhile and sets the bit
- * before letting go. A reader of OTHER that finds nothing loads home's meta word again: if it is
- * what it was in HOME, the key was not in home all the while, and at the instant of the look at
- * the other bucket not there either. Otherwise it starts again.
+ * WHY A READER MISSES NOTHING. A reader of HOME that finds the counter of its key 0, in a meta word
+ * that is the same before and after, has seen an instant at which the key was in neither bucket:
+ * whoever puts a key into its other bucket holds home's lock meanwhile and counts it before letting
+ * go. A reader of OTHER that finds nothing loads home's meta word again: if it is what it was in
+ * HOME, the key was not in home all the while, so it did not move from one to the other either, and
+ * at the instant of the look at the other bucket it was not there. Otherwise it starts again.
  *
- * WHAT HAPPENS IF the filter bit of an erased guest stays set: lookups of missing keys that share
- * the bit read a second line. Nothing else.
+ * WHAT HAPPENS IF a counter has reached 3: it stays, and lookups of missing keys that share it read
+ * a second line until the subtable changes its size. Nothing else.
  */
 #include "tables/instance.h"
 
@@ -50,7 +61,7 @@
 #include "tables/dycuckoo/layout.h"
 #include "tables/table.h"
 
-typedef enum bh_dy_state { BH_DY_HOME, BH_DY_OTHER, BH_DY_MOVE } bh_dy_state;
+typedef enum bh_dy_state { BH_DY_HOME, BH_DY_OTHER, BH_DY_SEARCH, BH_DY_EVICT } bh_dy_state;
 
 /* The meta word's parts. */
 BH_FN uint32_t bh_dy_used(uint64_t meta, uint32_t slots)
@@ -61,6 +72,70 @@ BH_FN uint32_t bh_dy_used(uint64_t meta, uint32_t slots)
 BH_FN uint64_t bh_dy_used_bit(uint32_t slot)
 {
     return 1ull << (BH_DY_USED_SHIFT + slot);
+}
+
+/* The guests among the slots in use, where the meta word knows; else all slots in use, and their
+ * keys' hashes must tell. */
+BH_FN uint32_t bh_dy_maybe_guests(uint64_t meta, uint32_t slots)
+{
+    if (slots > BH_DY_GUESTS_KNOWN)
+        return bh_dy_used(meta, slots);
+    return (uint32_t)(meta >> BH_DY_GUEST_SHIFT) & ((1u << slots) - 1);
+}
+
+BH_FN uint32_t bh_dy_maybe_residents(uint64_t meta, uint32_t slots)
+{
+    uint32_t used = bh_dy_used(meta, slots);
+
+    return slots > BH_DY_GUESTS_KNOWN ? used : used & ~bh_dy_maybe_guests(meta, slots);
+}
+
+/* What a slot has in the meta word: in use, and perhaps a guest. */
+BH_FN uint64_t bh_dy_slot_bits(uint32_t slot, uint32_t slots, int guest)
+{
+    uint64_t bits = bh_dy_used_bit(slot);
+
+    return guest && slots <= BH_DY_GUESTS_KNOWN ? bits | 1ull << (BH_DY_GUEST_SHIFT + slot) : bits;
+}
+
+/* A key's counter in its home's meta word is named by the position of its lower bit. It follows
+ * from the key's next index bits there: its word shifted right by the subtable's doublings. */
+BH_FN uint32_t bh_dy_counter_of(uint64_t next_bits)
+{
+    return BH_DY_FILTER_SHIFT + 2 * ((uint32_t)next_bits & (BH_DY_FILTER_COUNTERS - 1));
+}
+
+BH_FN uint64_t bh_dy_counted(uint64_t meta, uint32_t counter)
+{
+    return meta >> counter & 3;
+}
+
+BH_FN uint64_t bh_dy_count_up(uint64_t meta, uint32_t counter)
+{
+    return bh_dy_counted(meta, counter) < 3 ? meta + (1ull << counter) : meta;
+}
+
+BH_FN uint64_t bh_dy_count_down(uint64_t meta, uint32_t counter)
+{
+    return bh_dy_counted(meta, counter) < 3 ? meta - (1ull << counter) : meta;
+}
+
+/* The filter of a bucket that two are merged into: what one index bit told apart in `low` and
+ * `high` no longer is, and that bit becomes the first of the next ones. Counters 2i and 2i + 1 take
+ * what counters i and i + 4 of low and of high had. */
+BH_FN uint64_t bh_dy_merged_filter(uint64_t low, uint64_t high)
+{
+    uint64_t merged = 0, sum;
+    uint32_t i;
+
+    for (i = 0; i < BH_DY_FILTER_COUNTERS; i++) {
+        uint64_t from = i % 2 ? high : low;
+
+        sum = bh_dy_counted(from, bh_dy_counter_of(i / 2)) +
+              bh_dy_counted(from, bh_dy_counter_of(i / 2 + BH_DY_FILTER_COUNTERS / 2));
+        merged |= (sum < 3 ? sum : 3) << bh_dy_counter_of(i);
+    }
+    return merged;
 }
 
 BH_FN bh_region bh_dy_region(uint64_t line)
@@ -93,18 +168,11 @@ BH_FN uint64_t bh_dy_pair_of(const bh_dy_geometry *geometry, bh_hash hash)
     return (hash.two >> 32) * geometry->pairs >> 32;
 }
 
-/* The filter bit of a key in its home's meta word, from the key's next index bits there: its word
- * shifted right by the subtable's doublings. */
-BH_FN uint64_t bh_dy_filter_bit(uint64_t next_bits)
-{
-    return 1ull << (BH_DY_FILTER_SHIFT + (next_bits & (BH_DY_FILTER_BITS - 1)));
-}
-
 /* Both places of a key. */
 typedef struct bh_dy_places {
     uint64_t home;
     uint64_t other;
-    uint64_t filter;
+    uint32_t counter;
 } bh_dy_places;
 
 BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key)
@@ -117,7 +185,7 @@ BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key)
 
     places.home = bh_dy_line_of(geometry, home, hash.one);
     places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash));
-    places.filter = bh_dy_filter_bit(hash.one >> home->doublings);
+    places.counter = bh_dy_counter_of(hash.one >> home->doublings);
     return places;
 }
 
@@ -141,16 +209,31 @@ BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begi
                                                         : *begin + BH_DY_EXPORT_PART;
 }
 
+/* A pass locks a bucket of another subtable: other tasks may want it too. They hold it for a few
+ * stores, and wait for nothing meanwhile. Answers its meta word. */
+BH_FN uint64_t bh_dy_lock_in_pass(uint64_t line)
+{
+    uint64_t meta = bh_load64(bh_dy_at(line));
+
+    while (meta & BH_DY_LOCK || !bh_swap_if64(bh_dy_at(line), meta, meta | BH_DY_LOCK))
+        meta = bh_load64(bh_dy_at(line));
+    return meta;
+}
+
 BH_FN int bh_dy_inserts(uint32_t op)
 {
     return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
 }
 
-/* Buckets looked at in search of a free slot. With S slots a search this wide reaches paths of
- * length log_S of it, 3 to 4 for 7 slots. Chosen, not tuned. A build for tests may want searches
- * that end soon. */
+/* An operation's search for a path: moves in a path, 4 bits each in op.path; and buckets looked at
+ * before it stalls. */
+#define BH_DY_PATH_MOST 4u
+#define BH_DY_LOOKS_MOST 64u
+
+/* Buckets looked at in search of a free slot with the gate held alone. A build for tests may want
+ * searches that end soon. */
 #ifndef BH_DY_SEARCH_MOST
-#define BH_DY_SEARCH_MOST 1024u
+#define BH_DY_SEARCH_MOST 4096u
 #endif
 
 /* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
@@ -163,16 +246,25 @@ typedef struct bh_dy_node {
     uint32_t slot;
 } bh_dy_node;
 
-/* Homes on their way from memory while a pass reads on: they lie anywhere. */
-#define BH_DY_HOMING_MOST 32u
+/* What became of an attempt to move a resident. */
+typedef enum bh_dy_moved {
+    BH_DY_MOVED,
+    BH_DY_BUSY, /* a bucket is locked: try again */
+    BH_DY_FULL,
+    BH_DY_STALE /* the slot does not hold what it held */
+} bh_dy_moved;
 
-/* A key that may go home. */
-typedef struct bh_dy_homing {
-    uint64_t home;
-    uint64_t guest_at; /* the bucket it is in */
-    uint64_t filter;
+/* Buckets on their way from memory while a pass reads on: they lie anywhere. */
+#define BH_DY_MOVING_MOST 32u
+
+/* A pair that a pass may move to a bucket of another subtable. */
+typedef struct bh_dy_moving {
+    uint64_t from;
+    uint64_t to;
     uint32_t slot;
-} bh_dy_homing;
+    uint32_t counter; /* of the key */
+    int homeward;
+} bh_dy_moving;
 
 #endif
 
@@ -184,14 +276,15 @@ typedef struct bh_dy_homing {
 typedef struct DY(op) {
     uint64_t home; /* set from OTHER on */
     uint64_t other;
-    uint64_t from;      /* MOVE: the bucket whose resident is to move */
-    uint64_t seen;      /* find: home's meta word when it was looked at */
-    uint64_t next_bits; /* for the key's filter bit in its home's meta word */
+    uint64_t from; /* SEARCH: the bucket where the path begins; find: home's meta word as seen */
     BH_KEY key;
-    uint32_t at; /* index in the slice */
+    uint32_t at;   /* index in the slice */
+    uint32_t path; /* SEARCH: the slot of each move, the first in the lowest 4 bits; EVICT: one */
     uint8_t state;
-    uint8_t slot;  /* MOVE: which resident */
-    uint8_t moves; /* MOVE steps so far */
+    uint8_t counter; /* the key's, in its home's meta word */
+    uint8_t depth;   /* SEARCH: moves in the path */
+    uint8_t deepest; /* SEARCH: moves allowed */
+    uint8_t looks;   /* SEARCH: buckets looked at so far */
     uint8_t op;
     uint8_t outcome;
 } DY(op);
@@ -242,28 +335,76 @@ BH_FN int DY(lock)(uint64_t line, const DY(view) *view)
     return bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
 }
 
+BH_FN int DY(full)(uint64_t meta)
+{
+    return bh_dy_used(meta, SLOTS) == SLOTS_ALL;
+}
+
 /* Puts a pair into a free slot of a locked bucket; answers the meta word to unlock with. */
-BH_FN uint64_t DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value)
+BH_FN uint64_t DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
 {
     uint32_t slot = bh_first(~bh_dy_used(meta, SLOTS) & SLOTS_ALL);
 
     DY(set_pair)(line, slot, key, value);
-    return (meta | bh_dy_used_bit(slot)) + BH_DY_CHANGE;
+    return (meta | bh_dy_slot_bits(slot, SLOTS, guest)) + BH_DY_CHANGE;
+}
+
+/* Takes a pair out of a locked bucket. */
+BH_FN uint64_t DY(take)(uint64_t meta, uint32_t slot)
+{
+    return (meta & ~bh_dy_slot_bits(slot, SLOTS, 1)) + BH_DY_CHANGE;
 }
 
 /*
  * Moves the pair in `slot` of `from` to a free slot of `to`; both are locked, or the gate is held
- * alone. The copy is published before the original goes, so the pair can be seen at every
- * instant. `filter` is the key's filter bit when `from` is its home, 0 when `to` is.
+ * alone. The copy is published before the original goes. Away from home: the key is counted there
+ * before home's lock is let go, as readers rely on.
  */
-BH_FN void DY(move)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to, uint64_t to_meta,
-                    uint64_t filter)
+BH_FN void DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                         uint64_t to_meta, uint32_t counter)
 {
-    BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
-    BH_VALUE value = DY(value)(from, slot);
+    bh_dy_unlock(to, DY(put)(to, to_meta, BH_LOAD_KEY(DY(key_at)(from, slot)),
+                             DY(value)(from, slot), 1));
+    bh_dy_unlock(from, DY(take)(bh_dy_count_up(from_meta, counter), slot));
+}
 
-    bh_dy_unlock(to, DY(put)(to, to_meta, key, value));
-    bh_dy_unlock(from, ((from_meta & ~bh_dy_used_bit(slot)) | filter) + BH_DY_CHANGE);
+/* The same, the other way. `to_meta` is home's with the key already counted down. */
+BH_FN void DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                         uint64_t to_meta)
+{
+    bh_dy_unlock(to, DY(put)(to, to_meta, BH_LOAD_KEY(DY(key_at)(from, slot)),
+                             DY(value)(from, slot), 0));
+    bh_dy_unlock(from, DY(take)(from_meta, slot));
+}
+
+/* Moves the pair in `slot` of `from` to `to`, if that is still its other place, as an operation of
+ * its own. */
+BH_FN bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
+                               uint64_t to)
+{
+    uint64_t from_meta = bh_load64(bh_dy_at(from)), to_meta = bh_load64(bh_dy_at(to));
+    bh_dy_places places;
+
+    if ((from_meta | to_meta) & BH_DY_LOCK)
+        return BH_DY_BUSY;
+    places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)));
+    if (!(from_meta & bh_dy_used_bit(slot)) ||
+        !((places.home == from && places.other == to) ||
+          (places.home == to && places.other == from)))
+        return BH_DY_STALE;
+    if (DY(full)(to_meta))
+        return BH_DY_FULL;
+    if (!bh_swap_if64(bh_dy_at(from), from_meta, from_meta | BH_DY_LOCK))
+        return BH_DY_BUSY;
+    if (!bh_swap_if64(bh_dy_at(to), to_meta, to_meta | BH_DY_LOCK)) {
+        bh_dy_unlock(from, from_meta);
+        return BH_DY_BUSY;
+    }
+    if (places.home == from)
+        DY(move_away)(from, from_meta, slot, to, to_meta, places.counter);
+    else
+        DY(move_home)(from, from_meta, slot, to, bh_dy_count_down(to_meta, places.counter));
+    return BH_DY_MOVED;
 }
 
 /* The value that an element of the slice brings. */
@@ -288,8 +429,8 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     op->at = at;
     op->op = (uint8_t)kind;
     op->state = BH_DY_HOME;
-    op->moves = 0;
-    op->next_bits = hash.one >> home->doublings;
+    op->looks = 0;
+    op->counter = (uint8_t)bh_dy_counter_of(hash.one >> home->doublings);
     return bh_dy_region(bh_dy_line_of(geometry, home, hash.one));
 }
 
@@ -329,12 +470,12 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
     if (bh_load64(bh_dy_at(line)) != view.meta)
         return BH_RETRY;
     if (op->state == BH_DY_HOME) {
-        if (!(view.meta & bh_dy_filter_bit(op->next_bits)))
+        if (!bh_dy_counted(view.meta, op->counter))
             return DY(done)(op, BH_MISSING);
-        op->seen = view.meta;
+        op->from = view.meta;
         return DY(go_other)(slice, op, line, next);
     }
-    if (bh_load64(bh_dy_at(op->home)) == op->seen)
+    if (bh_load64(bh_dy_at(op->home)) == op->from)
         return DY(done)(op, BH_MISSING);
     op->state = BH_DY_HOME;
     *next = bh_dy_region(op->home);
@@ -357,7 +498,7 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
         slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
-        return (view->meta & ~bh_dy_used_bit(slot)) + BH_DY_CHANGE;
+        return DY(take)(view->meta, slot);
     }
     slice->assigned++;
     op->outcome = BH_ASSIGNED;
@@ -376,39 +517,152 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */
-BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t meta)
+BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t meta, int guest)
 {
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
-    return DY(put)(line, meta, op->key, DY(given)(slice, op->at));
+    return DY(put)(line, meta, op->key, DY(given)(slice, op->at), guest);
 }
 
-/* Sets MOVE to the next resident, from `slot` of op->from on, whose home that bucket is; from
- * home's residents on to the other bucket's. Read without lock: a hint that MOVE checks. */
-BH_FN bh_answer DY(next_victim)(bh__slice *slice, DY(op) *op, uint32_t slot, bh_region *next)
+/* The first resident of a bucket, from `slot` on, that is at home there: sets *slot and the bucket
+ * it could move to. Read without lock: a hint that try_move checks. */
+BH_FN int DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
+                            uint64_t *to)
+{
+    uint32_t left = bh_dy_maybe_residents(bh_load64(bh_dy_at(line)), SLOTS) >> *slot << *slot;
+
+    for (; left; left &= left - 1) {
+        bh_dy_places places;
+
+        *slot = bh_first(left);
+        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, *slot)));
+        *to = places.other;
+        if (places.home == line)
+            return 1;
+    }
+    return 0;
+}
+
+/* The bucket that the path's first `moves` moves lead to. Where residents have changed meanwhile it
+ * leads elsewhere, and try_move notices. */
+BH_FN uint64_t DY(walk)(const bh_dy_geometry *geometry, const DY(op) *op, uint32_t moves)
+{
+    uint64_t line = op->from;
+    uint32_t i;
+
+    for (i = 0; i < moves; i++)
+        line = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, op->path >> 4 * i & 15u)))
+                   .other;
+    return line;
+}
+
+/*
+ * SEARCH goes on to the next bucket: beyond the one that `line` is, the path's end, if it may be
+ * longer; else beside it, the next resident of the bucket before; else before that; else from the
+ * other one of the key's two buckets; else the same with longer paths; else the operation stalls.
+ */
+BH_FN bh_answer DY(search_on)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    uint32_t slot = 0;
+    uint64_t to = 0;
 
-    for (;;) {
-        for (; slot < SLOTS; slot++) {
-            bh_dy_places victim =
-                bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(op->from, slot)));
-
-            if (victim.home == op->from) {
-                op->slot = (uint8_t)slot;
-                op->state = BH_DY_MOVE;
-                *next = bh_dy_region(victim.other);
-                return BH_NEXT;
-            }
-        }
-        if (op->from == op->other)
-            break;
-        op->from = op->other;
-        slot = 0;
+    if (op->depth == op->deepest) {
+        slot = (op->path >> 4 * --op->depth & 15u) + 1;
+        line = DY(walk)(geometry, op, op->depth);
     }
-    slice->stalled_path = 1;
-    return BH_STALL;
+    while (!DY(next_resident)(geometry, line, &slot, &to)) {
+        if (op->depth) {
+            slot = (op->path >> 4 * --op->depth & 15u) + 1;
+            line = DY(walk)(geometry, op, op->depth);
+            continue;
+        }
+        slot = 0;
+        if (line == op->home) {
+            line = op->from = op->other;
+        } else if (op->deepest == 1) {
+            op->deepest = BH_DY_PATH_MOST;
+            line = op->from = op->home;
+        } else {
+            slice->stalled_path = 1;
+            return BH_STALL;
+        }
+    }
+    op->path = (op->path & ((1u << 4 * op->depth) - 1)) | slot << 4 * op->depth;
+    op->depth++;
+    *next = bh_dy_region(to);
+    return BH_NEXT;
+}
+
+BH_FN bh_answer DY(back_to)(DY(op) *op, bh_dy_state state, bh_region *next)
+{
+    op->state = (uint8_t)state;
+    *next = bh_dy_region(state == BH_DY_HOME ? op->home : op->other);
+    return BH_NEXT;
+}
+
+BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    uint64_t from = DY(walk)(geometry, op, op->depth - 1u);
+    bh_dy_moved moved;
+
+    if (++op->looks > BH_DY_LOOKS_MOST) {
+        slice->stalled_path = 1;
+        return BH_STALL;
+    }
+    moved = DY(try_move)(geometry, from, op->path >> 4 * (op->depth - 1u) & 15u, line);
+    if (moved == BH_DY_BUSY)
+        return BH_RETRY;
+    if (moved == BH_DY_FULL)
+        return DY(search_on)(slice, op, line, next);
+    /* `from` has a free slot now: on with the move before this one. Or things are no longer as they
+     * were, or this was the first move: look at everything anew. */
+    if (moved == BH_DY_STALE || !--op->depth)
+        return DY(back_to)(op, BH_DY_OTHER, next);
+    *next = bh_dy_region(from);
+    return BH_NEXT;
+}
+
+/* Home is full and the key is nowhere, as it seemed. Keys have been erased since the subtables got
+ * their sizes: there may be room in the home of one of home's guests. Answers 0 when it has none,
+ * or one was tried already. */
+BH_FN int DY(evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t meta,
+                    bh_region *next)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    uint32_t left = bh_dy_maybe_guests(meta, SLOTS);
+
+    if (!slice->turnover || op->looks)
+        return 0;
+    for (; left; left &= left - 1) {
+        uint32_t slot = bh_first(left);
+        bh_dy_places places =
+            bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, slot)));
+
+        if (places.other != home)
+            continue;
+        op->home = home;
+        op->path = slot;
+        op->looks = 1;
+        op->state = BH_DY_EVICT;
+        *next = bh_dy_region(places.home);
+        return 1;
+    }
+    return 0;
+}
+
+BH_FN bh_answer DY(step_evict)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    bh_dy_moved moved = DY(try_move)(geometry, op->home, op->path, line);
+
+    if (moved == BH_DY_BUSY)
+        return BH_RETRY;
+    if (moved == BH_DY_FULL)
+        return DY(go_other)(slice, op, op->home, next);
+    return DY(back_to)(op, BH_DY_HOME, next);
 }
 
 BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
@@ -420,18 +674,22 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
     if (!DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (!view.match) {
-        if (view.meta & bh_dy_filter_bit(op->next_bits) ||
-            (inserts && bh_dy_used(view.meta, SLOTS) == SLOTS_ALL))
+        if (bh_dy_counted(view.meta, op->counter))
             return DY(go_other)(slice, op, line, next);
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
+        if (DY(full)(view.meta)) {
+            if (slice->room && DY(evict)(slice, op, line, view.meta, next))
+                return BH_NEXT;
+            return DY(go_other)(slice, op, line, next);
+        }
         if (!slice->room)
             return BH_STALL;
     }
     if (!DY(lock)(line, &view))
         return BH_RETRY;
     bh_dy_unlock(line, view.match ? DY(act)(slice, op, kind, line, &view)
-                                  : DY(insert)(slice, op, line, view.meta));
+                                  : DY(insert)(slice, op, line, view.meta, 0));
     return BH_DONE;
 }
 
@@ -455,12 +713,13 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     }
     if (other.match) {
         bh_dy_unlock(line, DY(act)(slice, op, kind, line, &other));
-        bh_dy_unlock(op->home, home.meta);
+        bh_dy_unlock(op->home, kind == BH_ERASE ? bh_dy_count_down(home.meta, op->counter)
+                                                : home.meta);
         return BH_DONE;
     }
     /* The key is nowhere, and as long as home is locked it stays so. */
-    home_full = bh_dy_used(home.meta, SLOTS) == SLOTS_ALL;
-    other_full = bh_dy_used(other.meta, SLOTS) == SLOTS_ALL;
+    home_full = DY(full)(home.meta);
+    other_full = DY(full)(other.meta);
     if (!bh_dy_inserts(kind)) {
         op->outcome = BH_MISSING;
     } else if (!slice->room || (home_full && other_full)) {
@@ -468,48 +727,21 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         bh_dy_unlock(op->home, home.meta);
         if (!slice->room)
             return BH_STALL;
+        op->state = BH_DY_SEARCH;
         op->from = op->home;
-        return DY(next_victim)(slice, op, 0, next);
+        op->depth = 0;
+        op->deepest = 1;
+        op->path = 0;
+        return DY(search_on)(slice, op, op->home, next);
     } else if (!home_full) {
-        home.meta = DY(insert)(slice, op, op->home, home.meta);
+        home.meta = DY(insert)(slice, op, op->home, home.meta, 0);
     } else {
-        other.meta = DY(insert)(slice, op, line, other.meta);
-        home.meta |= bh_dy_filter_bit(op->next_bits);
+        other.meta = DY(insert)(slice, op, line, other.meta, 1);
+        home.meta = bh_dy_count_up(home.meta, op->counter);
     }
     bh_dy_unlock(line, other.meta);
     bh_dy_unlock(op->home, home.meta);
     return BH_DONE;
-}
-
-BH_FN bh_answer DY(step_move)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
-{
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    uint64_t from_meta = bh_load64(bh_dy_at(op->from));
-    uint64_t to_meta = bh_load64(bh_dy_at(line));
-    bh_dy_places victim;
-
-    if ((from_meta | to_meta) & BH_DY_LOCK)
-        return BH_RETRY;
-    if (++op->moves > 4 * SLOTS) {
-        slice->stalled_path = 1;
-        return BH_STALL;
-    }
-    victim = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(op->from, op->slot)));
-    if (from_meta & bh_dy_used_bit(op->slot) && victim.home == op->from && victim.other == line) {
-        if (bh_dy_used(to_meta, SLOTS) == SLOTS_ALL)
-            return DY(next_victim)(slice, op, op->slot + 1u, next);
-        if (!bh_swap_if64(bh_dy_at(op->from), from_meta, from_meta | BH_DY_LOCK))
-            return BH_RETRY;
-        if (!bh_swap_if64(bh_dy_at(line), to_meta, to_meta | BH_DY_LOCK)) {
-            bh_dy_unlock(op->from, from_meta);
-            return BH_RETRY;
-        }
-        DY(move)(op->from, from_meta, op->slot, line, to_meta, victim.filter);
-    }
-    /* There is a free slot now, or the bucket is not what it was: look at everything anew. */
-    op->state = BH_DY_OTHER;
-    *next = bh_dy_region(op->other);
-    return BH_NEXT;
 }
 
 /* One step of an operation on the region it asked for. */
@@ -522,37 +754,75 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
         return DY(step_home)(slice, op, kind, line, next);
     if (op->state == BH_DY_OTHER)
         return DY(step_other)(slice, op, kind, line, next);
-    return DY(step_move)(slice, op, line, next);
+    if (op->state == BH_DY_SEARCH)
+        return DY(step_search)(slice, op, line, next);
+    return DY(step_evict)(slice, op, line, next);
 }
 
 /* ---------------------------------------------------------------------------------------------
  * What is done with the gate held alone
  * --------------------------------------------------------------------------------------------- */
 
+/* In a pass: runs one operation to its end, or until it stalls. */
+BH_FN bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
+{
+    bh_answer answer;
+    DY(op) op;
+    bh_region region = DY(begin)(slice, &op, at, kind);
+
+    op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
+    op.path = op.depth = op.deepest = 0;
+    do {
+        answer = DY(step)(slice, &op, kind, region.offset, &region);
+    } while (answer == BH_NEXT || answer == BH_RETRY);
+    if (answer == BH_DONE && slice->outcomes)
+        slice->outcomes[at] = op.outcome;
+    return answer;
+}
+
 /*
- * Makes a free slot in one of a key's two full buckets: breadth first search over the residents'
- * other places, then the moves from the free end back. A shortest path visits no bucket twice, so
- * no move disturbs another. Answers 0, nothing changed, when no path was found.
+ * Whether a key may go to `to` while a subtable is being halved. To undo a halving, the keys that
+ * were in the half that goes move back there, and find their slots free because nothing else has a
+ * claim to that half: so no key may come to the subtable from elsewhere that would belong there.
  */
-BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
+BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to, int home)
+{
+    const bh_dy_geometry *geometry = merge->geometry;
+    const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
+    bh_hash hash = bh_hash_key(key, &geometry->seed);
+    uint64_t word = home ? hash.one : bh_dy_word_other(hash);
+
+    return to - subtable->lines >= BH_DY_LINE * (geometry->base << subtable->doublings) ||
+           !(word >> subtable->doublings & 1);
+}
+
+/*
+ * Makes a free slot in one of two full buckets: breadth first search over the
+ * residents' other places, then the moves from the free end back. A shortest path visits no bucket
+ * twice, so no move disturbs another. Answers the bucket that has room now, or 0, nothing changed,
+ * when no path was found. `merge` is NULL, or the halving that is going on: see stays_undoable.
+ */
+BH_FN uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *root,
+                             const bh_dy_resize *merge)
 {
     bh_dy_node nodes[BH_DY_SEARCH_MOST];
-    bh_dy_places places = bh_dy_places_of(geometry, key);
-    uint32_t head, tail = 2, slot;
+    uint32_t head, tail, slot;
 
-    nodes[0].line = places.home;
-    nodes[1].line = places.other;
-    nodes[0].parent = nodes[1].parent = BH_DY_SEARCH_MOST;
-    nodes[0].slot = nodes[1].slot = 0;
+    for (tail = 0; tail < 2; tail++) {
+        nodes[tail].line = root[tail];
+        nodes[tail].parent = BH_DY_SEARCH_MOST;
+        nodes[tail].slot = 0;
+    }
     for (head = 0; head < tail; head++) {
         for (slot = 0; slot < SLOTS; slot++) {
-            uint64_t to, meta;
+            uint64_t from = nodes[head].line, to;
+            BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
+            bh_dy_places places = bh_dy_places_of(geometry, key);
 
-            places =
-                bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(nodes[head].line, slot)));
-            to = places.home == nodes[head].line ? places.other : places.home;
-            meta = bh_load64(bh_dy_at(to));
-            if (bh_dy_used(meta, SLOTS) == SLOTS_ALL) {
+            to = places.home == from ? places.other : places.home;
+            if (merge && !DY(stays_undoable)(merge, key, to, to == places.home))
+                continue;
+            if (DY(full)(bh_load64(bh_dy_at(to)))) {
                 if (tail < BH_DY_SEARCH_MOST) {
                     nodes[tail].line = to;
                     nodes[tail].parent = head;
@@ -560,18 +830,14 @@ BH_FN int DY(make_room)(const bh_dy_geometry *geometry, BH_KEY key)
                 }
                 continue;
             }
-            for (;;) {
-                uint64_t from = nodes[head].line;
-
-                places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)));
-                DY(move)(from, bh_load64(bh_dy_at(from)), slot, to, bh_load64(bh_dy_at(to)),
-                         places.home == from ? places.filter : 0);
-                if (nodes[head].parent == BH_DY_SEARCH_MOST)
-                    return 1;
+            while (DY(try_move)(geometry, from, slot, to) == BH_DY_MOVED &&
+                   nodes[head].parent != BH_DY_SEARCH_MOST) {
                 to = from;
                 slot = nodes[head].slot;
                 head = nodes[head].parent;
+                from = nodes[head].line;
             }
+            return from;
         }
     }
     return 0;
@@ -599,19 +865,16 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
         bh_answer answer = BH_STALL;
 
         while (!stopped) {
-            DY(op) op;
-            bh_region region = DY(begin)(slice, &op, at, kind);
+            bh_dy_places places;
+            uint64_t root[2];
 
-            op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
-            op.slot = 0;
-            do {
-                answer = DY(step)(slice, &op, kind, region.offset, &region);
-            } while (answer == BH_NEXT || answer == BH_RETRY);
-            if (answer == BH_DONE && slice->outcomes)
-                slice->outcomes[at] = op.outcome;
+            answer = DY(carry)(slice, at, kind);
             if (answer == BH_DONE || !slice->room)
                 break;
-            if (!DY(make_room)(geometry, op.key)) {
+            places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at]);
+            root[0] = places.home;
+            root[1] = places.other;
+            if (!DY(make_room)(geometry, root, 0)) {
                 vain++;
                 break;
             }
@@ -631,7 +894,7 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
  */
 BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 {
-    bh_dy_split *split = (bh_dy_split *)argument;
+    bh_dy_resize *split = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[split->subtable];
     uint64_t bit = subtable->doublings - 1;
@@ -640,43 +903,47 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 
     for (i = first; i < first + count; i++) {
         uint64_t low = subtable->lines + BH_DY_LINE * i, high = low + half;
-        uint64_t meta = bh_load64(bh_dy_at(low)), low_meta = meta & ~BH_DY_FILTER_MASK;
-        uint32_t used = bh_dy_used(meta, SLOTS);
-        uint64_t high_meta = 0;
+        uint64_t low_meta = bh_load64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
+        /* Reading memory that was never written costs a page fault more than writing it. */
+        uint64_t high_meta = split->fresh ? 0 : bh_load64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
+        uint32_t guests = bh_dy_maybe_guests(low_meta, SLOTS), up = 0, slot;
 
-        for (; used; used &= used - 1) {
-            uint32_t slot = bh_first(used);
-            BH_KEY key = BH_LOAD_KEY(DY(key_at)(low, slot));
-            bh_hash hash = bh_hash_key(key, &geometry->seed);
-            uint32_t home = geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u;
-            uint64_t word = home == split->subtable ? hash.one : bh_dy_word_other(hash);
+        /* All slots alike, without branches: half of the keys go, no processor guesses which. */
+        for (slot = 0; slot < SLOTS; slot++) {
+            bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(low, slot)), &geometry->seed);
+            uint64_t word = hash.one, other = bh_dy_word_other(hash);
+            uint32_t guest = SLOTS > BH_DY_GUESTS_KNOWN
+                                 ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) !=
+                                       split->subtable
+                                 : guests >> slot & 1u;
 
-            if (word >> bit & 1) {
-                high_meta = DY(put)(high, high_meta, key, DY(value)(low, slot));
-                low_meta &= ~bh_dy_used_bit(slot);
-                moved++;
-            }
+            word ^= (word ^ other) & (0ull - guest);
+            up |= (uint32_t)(word >> bit & 1) << slot;
         }
-        bh_store64(bh_dy_at(low), low_meta + BH_DY_CHANGE);
+        for (up &= bh_dy_used(low_meta, SLOTS); up; up &= up - 1) {
+            slot = bh_first(up);
+            high_meta = DY(put)(high, high_meta, BH_LOAD_KEY(DY(key_at)(low, slot)),
+                                DY(value)(low, slot), (int)(guests >> slot & 1u));
+            low_meta = DY(take)(low_meta, slot);
+            moved++;
+        }
+        bh_store64(bh_dy_at(low), low_meta);
         bh_store64(bh_dy_at(high), high_meta);
     }
     bh_add64(&split->moved, moved);
 }
 
-/* Brings one key home if there is room, else enters it in its home's filter. Answers how many keys
- * were moved. Other tasks of the pass may want the same home: they hold it for a few stores, and
- * wait for nothing meanwhile. Each key's own bucket is one task's. */
-BH_FN uint32_t DY(go_home)(const bh_dy_homing *key)
+/* Brings one key home if there is room, else counts it in its home's filter, which is being made
+ * anew. Answers how many keys were moved. */
+BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
 {
-    uint64_t meta = bh_load64(bh_dy_at(key->home));
+    uint64_t meta = bh_dy_lock_in_pass(key->to);
 
-    while (meta & BH_DY_LOCK || !bh_swap_if64(bh_dy_at(key->home), meta, meta | BH_DY_LOCK))
-        meta = bh_load64(bh_dy_at(key->home));
-    if (bh_dy_used(meta, SLOTS) == SLOTS_ALL) {
-        bh_dy_unlock(key->home, meta | key->filter);
+    if (DY(full)(meta)) {
+        bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
         return 0;
     }
-    DY(move)(key->guest_at, bh_load64(bh_dy_at(key->guest_at)), key->slot, key->home, meta, 0);
+    DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
     return 1;
 }
 
@@ -684,39 +951,226 @@ BH_FN uint32_t DY(go_home)(const bh_dy_homing *key)
  * BH_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
  * doubled. It is what keeps the subtables equally full, and most misses at one line, in a table
  * that grows: a subtable that is about to double is the fullest, so many of its keys are guests
- * elsewhere. Their filter bits are entered here for those that stay.
+ * elsewhere. Those that stay are counted in their homes' filters here.
  */
 BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
-    bh_dy_split *split = (bh_dy_split *)argument;
+    bh_dy_resize *split = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = split->geometry;
     uint64_t moved = 0, found = 0, i;
-    bh_dy_homing homing[BH_DY_HOMING_MOST];
+    bh_dy_moving moving[BH_DY_MOVING_MOST];
 
     for (i = first; i < first + count; i++) {
         uint64_t line = geometry->subtable[split->from].lines + BH_DY_LINE * i;
-        uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+        uint32_t guests = bh_dy_maybe_guests(bh_load64(bh_dy_at(line)), SLOTS);
 
-        for (; used; used &= used - 1) {
-            uint32_t slot = bh_first(used);
+        for (; guests; guests &= guests - 1) {
+            uint32_t slot = bh_first(guests);
             bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(line, slot)), &geometry->seed);
             uint64_t pair = bh_dy_pair_of(geometry, hash);
-            bh_dy_homing *key = &homing[found % BH_DY_HOMING_MOST];
+            bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
             if ((geometry->pair[pair] & 15u) != split->subtable)
                 continue;
-            if (found++ >= BH_DY_HOMING_MOST)
+            if (found++ >= BH_DY_MOVING_MOST)
                 moved += DY(go_home)(key);
-            key->home = bh_dy_line_of(geometry, &geometry->home[pair], hash.one);
-            key->guest_at = line;
-            key->filter = bh_dy_filter_bit(hash.one >> geometry->home[pair].doublings);
+            key->from = line;
+            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one);
             key->slot = slot;
-            bh_bring_to_write(bh_dy_at(key->home));
+            key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
+            bh_bring_to_write(bh_dy_at(key->to));
         }
     }
-    for (i = found < BH_DY_HOMING_MOST ? 0 : found - BH_DY_HOMING_MOST; i < found; i++)
-        moved += DY(go_home)(&homing[i % BH_DY_HOMING_MOST]);
+    for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
+        moved += DY(go_home)(&moving[i % BH_DY_MOVING_MOST]);
     bh_add64(&split->moved, moved);
+}
+
+/* Where a key goes for which a halving leaves no slot: to the other bucket of its pair, which lies
+ * in another subtable. That is home, if it was a guest. */
+BH_FN bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
+{
+    const bh_dy_geometry *geometry = merge->geometry;
+    BH_KEY key = BH_LOAD_KEY(DY(key_at)(high, slot));
+    bh_dy_places places = bh_dy_places_of(geometry, key);
+    bh_hash hash = bh_hash_key(key, &geometry->seed);
+    bh_dy_moving moving;
+
+    moving.from = high;
+    moving.slot = slot;
+    moving.homeward =
+        (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) != merge->subtable;
+    moving.to = moving.homeward ? places.home : places.other;
+    moving.counter = places.counter;
+    return moving;
+}
+
+/* Lets it go there, unless there is no room. A key that leaves its home is counted there, in the
+ * half that stays, `half` bytes below. Answers whether it went. */
+BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
+{
+    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta = bh_dy_lock_in_pass(key->to);
+    uint64_t home = key->from - half;
+
+    if (DY(full)(to_meta)) {
+        bh_dy_unlock(key->to, to_meta);
+        return 0;
+    }
+    if (key->homeward) {
+        to_meta = bh_dy_count_down(to_meta, key->counter);
+        DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
+    } else {
+        bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
+        DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
+    }
+    return 1;
+}
+
+/*
+ * BH_PASS_MERGE: a subtable has halved. The keys of each bucket of the half that goes move to their
+ * bucket in the half that stays, those at home first; for the rest see way_out. What finds no room
+ * there either stays where it is. Each bucket of this subtable is one task's.
+ */
+BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_resize *merge = (bh_dy_resize *)argument;
+    const bh_dy_geometry *geometry = merge->geometry;
+    const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
+    uint64_t half = BH_DY_LINE * (geometry->base << subtable->doublings);
+    uint64_t moved = 0, found = 0, gone = 0, i;
+    bh_dy_moving moving[BH_DY_MOVING_MOST];
+
+    for (i = first; i < first + count; i++) {
+        uint64_t low = subtable->lines + BH_DY_LINE * i, high = low + half;
+        uint64_t low_meta = bh_load64(bh_dy_at(low)), high_meta = bh_load64(bh_dy_at(high));
+        uint32_t guests = bh_dy_maybe_guests(high_meta, SLOTS);
+        uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, SLOTS) & ~guests, guests}, part;
+
+        low_meta = (low_meta & ~BH_DY_FILTER_MASK) | bh_dy_merged_filter(low_meta, high_meta);
+        high_meta &= ~BH_DY_FILTER_MASK;
+        for (part = 0; part < 2; part++) {
+            for (; kept[part] && !DY(full)(low_meta); kept[part] &= kept[part] - 1) {
+                uint32_t slot = bh_first(kept[part]);
+
+                low_meta = DY(put)(low, low_meta, BH_LOAD_KEY(DY(key_at)(high, slot)),
+                                   DY(value)(high, slot), (int)part);
+                high_meta = DY(take)(high_meta, slot);
+                moved++;
+            }
+        }
+        bh_store64(bh_dy_at(low), low_meta);
+        bh_store64(bh_dy_at(high), high_meta);
+        for (kept[0] |= kept[1]; kept[0]; kept[0] &= kept[0] - 1) {
+            bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
+
+            if (found++ >= BH_DY_MOVING_MOST)
+                gone += (uint64_t)DY(go_out)(key, half);
+            *key = DY(way_out)(merge, high, bh_first(kept[0]));
+            bh_bring_to_write(bh_dy_at(key->to));
+        }
+    }
+    for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
+        gone += (uint64_t)DY(go_out)(&moving[i % BH_DY_MOVING_MOST], half);
+    bh_add64(&merge->moved, moved + gone);
+    bh_add64(&merge->left, found - gone);
+}
+
+/* One key that a halving has left: a place for it along a longer path. Answers 0 when there is
+ * none. */
+BH_FN int DY(place_one)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
+{
+    bh_dy_moving key = DY(way_out)(merge, high, slot);
+    uint64_t root[2] = {high - half, key.to}, meta;
+
+    if (DY(go_out)(&key, half))
+        return 1;
+    meta = bh_load64(bh_dy_at(root[0]));
+    if (DY(full)(meta)) {
+        if (!DY(make_room)(merge->geometry, root, merge))
+            return 0;
+        if (DY(go_out)(&key, half))
+            return 1;
+        meta = bh_load64(bh_dy_at(root[0]));
+    }
+    bh_store64(bh_dy_at(root[0]), DY(put)(root[0], meta, BH_LOAD_KEY(DY(key_at)(high, slot)),
+                                          DY(value)(high, slot), key.homeward));
+    bh_store64(bh_dy_at(high), DY(take)(bh_load64(bh_dy_at(high)), slot));
+    return 1;
+}
+
+/* BH_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops after too
+ * many searches in vain. */
+BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_resize *merge = (bh_dy_resize *)argument;
+    const bh_dy_geometry *geometry = merge->geometry;
+    const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
+    uint64_t half = BH_DY_LINE * (geometry->base << subtable->doublings), gone = 0, i;
+    uint32_t vain = 0;
+
+    for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
+        uint64_t high = subtable->lines + half + BH_DY_LINE * i;
+        uint32_t left = bh_dy_used(bh_load64(bh_dy_at(high)), SLOTS);
+
+        for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
+            if (DY(place_one)(merge, high, bh_first(left), half))
+                gone++;
+            else
+                vain++;
+        }
+    }
+    bh_add64(&merge->moved, gone);
+    bh_add64(&merge->left, 0 - gone);
+}
+
+/* BH_PASS_REINSERT. Alone, it is the second time: most keys are in the table already. */
+BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_reinsert *job = (bh_dy_reinsert *)argument;
+    uint64_t left = 0, i;
+    uint32_t vain = 0;
+    BH_VALUE value;
+    BH_KEY key;
+    bh__slice slice;
+
+    slice.geometry = job->geometry;
+    slice.keys = &key;
+    slice.values = &value;
+    slice.values_out = 0;
+    slice.outcomes = 0;
+    slice.ops = 0;
+    slice.system = 0;
+    slice.op = BH_INSERT_NEW;
+    slice.turnover = 0;
+    slice.inserted = slice.erased = slice.assigned = 0;
+    slice.room = UINT64_MAX;
+    for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
+        uint64_t line = job->lines + BH_DY_LINE * i;
+        uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+
+        for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
+            bh_dy_places places;
+            uint64_t root[2];
+
+            key = BH_LOAD_KEY(DY(key_at)(line, bh_first(used)));
+            value = DY(value)(line, bh_first(used));
+            if (DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
+                continue;
+            if (!job->alone) {
+                left++;
+                continue;
+            }
+            places = bh_dy_places_of(job->geometry, key);
+            root[0] = places.home;
+            root[1] = places.other;
+            if (!DY(make_room)(job->geometry, root, 0) ||
+                DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
+                left++;
+                vain++;
+            }
+        }
+    }
+    bh_add64(&job->left, left);
 }
 
 /* The slots in use of a bucket, from the first slot to be exported on. */

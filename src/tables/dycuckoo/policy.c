@@ -2,14 +2,16 @@
  * DyCuckoo: the policy. Sizes, growth, and what to do when an operation stalls.
  *
  * From the paper, section IV: d subtables, the smallest is doubled when the table
- * is fuller than max_fill, so that none is ever more than twice as large as another
- * and only one is ever rewritten. Departures: growing also reads the other subtables
- * once and brings home the keys that now have room there; which two subtables a key
- * has, and which comes first, follows from its hash alone (the paper draws subtables
- * with probabilities that follow their fill, so nobody could say where a key lives
- * first); a key that finds no place is first placed along a longer path with the
- * gate held alone, and only if there is none does the table grow, and not without
- * end: a table that is emptier than min_fill allows answers BH_ERR_FULL instead.
+ * is fuller than max_fill, and the largest is halved when it is emptier than min_fill,
+ * so that none is ever more than twice as large as another and only one is ever
+ * rewritten. Departures: growing also reads the other subtables once and brings home
+ * the keys that now have room there; which two subtables a key has, and which comes
+ * first, follows from its hash alone (the paper draws subtables with probabilities
+ * that follow their fill, so nobody could say where a key lives first); a halving for
+ * whose keys there is no room is undone; a key that finds no place is first placed
+ * along a longer path with the gate held alone, and only if there is none does the
+ * table grow, and not without end: a table that is emptier than min_fill allows takes
+ * another seed instead, once, and then answers BH_ERR_FULL.
  */
 #include "tables/dycuckoo/layout.h"
 
@@ -24,17 +26,22 @@
 #define DEFAULT_MIN_FILL 0.5
 #define HIGHEST_MAX_FILL 0.95
 
-/* Below so many slots a table may grow however empty it is: in a handful of buckets, chance alone
- * can leave a key without a place. */
-#define FLOOR_SLOTS 1024
+/* Below so many slots a table may grow however empty it is, and does not shrink: in a handful of
+ * buckets, chance alone can leave a key without a place. (A build for tests wants the smallest
+ * tables there can be.) */
+#ifndef BH_DY_FLOOR_SLOTS
+#define BH_DY_FLOOR_SLOTS 1024
+#endif
 
 /* In tables of fewer buckets each subtable gets one more than its keys need, two where there are
- * few subtables. A build for tests may want the smallest tables there can be. */
-#ifdef BH_DY_SMALL_BUCKETS
-#define SMALL_BUCKETS BH_DY_SMALL_BUCKETS
-#else
-#define SMALL_BUCKETS 128
+ * few subtables. */
+#ifndef BH_DY_SMALL_BUCKETS
+#define BH_DY_SMALL_BUCKETS 128
 #endif
+
+/* A subtable begins as base * 2^k buckets with a base as small as this allows, so that it can be
+ * halved k times. It costs up to 1/128 more buckets than were asked for. */
+#define BASE_MOST 255
 
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
 #define PASS_BUCKETS 4096
@@ -76,7 +83,7 @@ static double placeable_fill(const bh_table *table)
 
 /* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
  * Answers 0 when that is more than a subtable may have. */
-static int base_for(const bh_table *table, uint64_t keys, uint64_t *base)
+static int buckets_for(const bh_table *table, uint64_t keys, uint64_t *buckets)
 {
     uint32_t d = table->options.dycuckoo.subtables;
     uint64_t slots = (uint64_t)d * slots_per_bucket(table);
@@ -87,13 +94,13 @@ static int base_for(const bh_table *table, uint64_t keys, uint64_t *base)
     wanted = (double)keys / (placeable_fill(table) * (double)slots);
     if (wanted > (double)(1ull << BH_DY_BUCKET_BITS_MOST))
         return 0;
-    *base = (uint64_t)wanted + 1;
+    *buckets = (uint64_t)wanted + 1;
     /* In a handful of buckets chance alone can fill some of them. */
-    if (*base * d < SMALL_BUCKETS)
-        *base += d < DEFAULT_SUBTABLES ? 2 : 1;
-    while (keys_allowed(table, *base * slots) < keys)
-        ++*base;
-    return *base <= 1ull << BH_DY_BUCKET_BITS_MOST;
+    if (*buckets * d < BH_DY_SMALL_BUCKETS)
+        *buckets += d < DEFAULT_SUBTABLES ? 2 : 1;
+    while (keys_allowed(table, *buckets * slots) < keys)
+        ++*buckets;
+    return *buckets <= 1ull << BH_DY_BUCKET_BITS_MOST;
 }
 
 static int choose_options(bh_table *table)
@@ -129,13 +136,61 @@ static int choose_options(bh_table *table)
     return 1;
 }
 
-/* Brings what begin looks up in line with the subtables. */
-static void publish(bh_dy_geometry *g)
+static uint32_t smallest(const bh_dy_geometry *g)
 {
+    uint32_t found = 0, i;
+
+    for (i = 1; i < g->subtables; i++)
+        if (g->subtable[i].doublings < g->subtable[found].doublings)
+            found = i;
+    return found;
+}
+
+static uint32_t largest(const bh_dy_geometry *g)
+{
+    uint32_t found = 0, i;
+
+    for (i = 1; i < g->subtables; i++)
+        if (g->subtable[i].doublings >= g->subtable[found].doublings)
+            found = i;
+    return found;
+}
+
+/* Whether a subtable can be halved, and the table stays above its floor. */
+static int may_halve(const dycuckoo *t)
+{
+    const bh_table *table = &t->table;
+    uint32_t subtable = largest(&t->geometry);
+    uint64_t slots;
+
+    if (!t->geometry.subtable[subtable].doublings)
+        return 0;
+    slots = table->slots - bh_dy_buckets(&t->geometry, subtable) / 2 * slots_per_bucket(table);
+    return slots >= BH_DY_FLOOR_SLOTS &&
+           (uint64_t)(placeable_fill(table) * (double)slots) >= table->floor_keys;
+}
+
+/* Brings what follows from the subtables in line with them: what begin looks up, and the bounds. */
+static void publish(dycuckoo *t)
+{
+    bh_table *table = &t->table;
+    bh_dy_geometry *g = &t->geometry;
+    uint64_t slots = 0, least;
     uint32_t i;
 
+    for (i = 0; i < g->subtables; i++) {
+        g->subtable[i].lines = (uint64_t)(uintptr_t)t->block[i].memory;
+        g->subtable[i].mask = (1ull << g->subtable[i].doublings) - 1;
+        slots += bh_dy_buckets(g, i) * slots_per_bucket(table);
+    }
     for (i = 0; i < g->pairs; i++)
         g->home[i] = g->subtable[g->pair[i] & 15];
+    table->slots = slots;
+    table->max_keys = keys_allowed(table, slots);
+    /* With the gate held alone no slice has room set aside. */
+    table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
+    least = (uint64_t)(table->options.min_fill * (double)slots);
+    table->min_keys = table->options.min_fill > 0 && may_halve(t) ? least : 0;
 }
 
 static void destroy_blocks(bh__block *block, const bh_system *system)
@@ -157,20 +212,24 @@ static bh_status check_budget(const bh_table *table, uint64_t bytes)
     return BH_OK;
 }
 
-/* Gives an empty table subtables of `base` buckets. On failure it is as it was. */
-static bh_status lay_out(dycuckoo *t, uint64_t base)
+/* Makes subtables for a table of `buckets` buckets each, or a few more; nothing is in them. On
+ * failure there are none. */
+static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geometry *g,
+                             bh__block *block, uint64_t *bytes)
 {
-    bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     uint32_t d = table->options.dycuckoo.subtables, i;
-    uint64_t subtable_bytes = 0, bytes = 0;
-    bh__block block[BH_DY_SUBTABLES_MOST];
+    uint64_t subtable_bytes = 0, doublings = 0, base = buckets;
     bh_status status;
 
-    if (!bh__block_bytes(base * BH_DY_LINE, &subtable_bytes) ||
-        !bh__mul(subtable_bytes, d, &bytes))
+    while (base > BASE_MOST) {
+        base = base / 2 + base % 2;
+        doublings++;
+    }
+    if (!bh__block_bytes((base << doublings) * BH_DY_LINE, &subtable_bytes) ||
+        !bh__mul(subtable_bytes, d, bytes))
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = check_budget(table, bytes);
+    status = check_budget(table, *bytes);
     if (status)
         return status;
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
@@ -179,26 +238,93 @@ static bh_status lay_out(dycuckoo *t, uint64_t base)
         if (!bh__block_create(&block[i], &backend->system, backend->pages, subtable_bytes)) {
             destroy_blocks(block, &backend->system);
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
-                            (unsigned long long)bytes);
+                            (unsigned long long)*bytes);
         }
         /* Before the next one is asked for: only touched memory is missing from what the system
          * says it still has. */
         bh__block_touch(&block[i], &backend->executor, backend->pages, 0, block[i].committed);
+        g->subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
+        g->subtable[i].doublings = doublings;
+        g->subtable[i].mask = (1ull << doublings) - 1;
+        g->subtable[i].unused = 0;
     }
-    destroy_blocks(t->block, &backend->system);
-    t->geometry.base = base;
-    table->bytes = bytes;
-    for (i = 0; i < d; i++) {
+    for (i = 0; i < g->pairs; i++)
+        g->home[i] = g->subtable[g->pair[i] & 15];
+    g->base = base;
+    return BH_OK;
+}
+
+/* Puts the table on other subtables, made by make_blocks. */
+static void replace_blocks(dycuckoo *t, const bh_dy_geometry *g, const bh__block *block,
+                           uint64_t bytes)
+{
+    uint32_t i;
+
+    destroy_blocks(t->block, &t->table.backend->system);
+    for (i = 0; i < g->subtables; i++)
         t->block[i] = block[i];
-        t->geometry.subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
-        t->geometry.subtable[i].mask = 0;
-        t->geometry.subtable[i].doublings = 0;
-        t->geometry.subtable[i].unused = 0;
+    t->geometry = *g;
+    t->table.bytes = bytes;
+    t->table.changes++;
+    publish(t);
+}
+
+/* Gives an empty table subtables of `buckets` buckets. On failure it is as it was. */
+static bh_status lay_out(dycuckoo *t, uint64_t buckets)
+{
+    bh__block block[BH_DY_SUBTABLES_MOST];
+    bh_dy_geometry g = t->geometry;
+    uint64_t bytes;
+    bh_status status = make_blocks(&t->table, buckets, &g, block, &bytes);
+
+    if (!status)
+        replace_blocks(t, &g, block, bytes);
+    return status;
+}
+
+/*
+ * Moves all keys to subtables of `buckets` buckets with another seed, or the same. For as long as
+ * it takes both tables are there. On failure, for want of memory or of a place for some key, the
+ * table is as it was.
+ */
+static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    bh__block block[BH_DY_SUBTABLES_MOST];
+    bh_dy_geometry g = t->geometry;
+    bh_dy_reinsert job;
+    uint64_t bytes;
+    uint32_t i;
+    bh_status status = make_blocks(table, buckets, &g, block, &bytes);
+
+    if (status)
+        return status;
+    g.seed = bh_seed_expand(seed);
+    job.geometry = &g;
+    job.alone = 0;
+    job.left = 0;
+    for (;;) {
+        for (i = 0; i < g.subtables; i++) {
+            uint64_t items = bh_dy_buckets(&t->geometry, i);
+
+            job.lines = t->geometry.subtable[i].lines;
+            backend->pass(backend, table, BH_PASS_REINSERT, &job, items,
+                          job.alone ? items : PASS_BUCKETS);
+        }
+        if (!job.left || job.alone)
+            break;
+        job.alone = 1;
+        job.left = 0;
     }
-    publish(&t->geometry);
-    table->slots = base * d * slots_per_bucket(table);
-    table->max_keys = keys_allowed(table, table->slots);
-    table->room = table->max_keys;
+    if (job.left) {
+        destroy_blocks(block, &backend->system);
+        return bh__fail(BH_ERR_FULL, "a key found no place in a table built anew");
+    }
+    table->options.seed = seed;
+    table->keys_moved += table->keys;
+    table->erases = 0;
+    replace_blocks(t, &g, block, bytes);
     return BH_OK;
 }
 
@@ -207,14 +333,14 @@ static bh_status create(const bh_table *plan, bh_table **made)
     const bh_system *system = &plan->backend->system;
     dycuckoo *t;
     bh_dy_geometry *g;
-    uint64_t base;
+    uint64_t buckets;
     uint32_t d, i, j;
     bh_status status;
     bh_table checked = *plan;
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
-    if (!base_for(&checked, checked.options.capacity, &base))
+    if (!buckets_for(&checked, checked.options.capacity, &buckets))
         return bh__fail(BH_ERR_ARGUMENT, "capacity %llu is more than a table can address",
                         (unsigned long long)checked.options.capacity);
     t = (dycuckoo *)system->allocate(system->state, sizeof *t);
@@ -234,12 +360,12 @@ static bh_status create(const bh_table *plan, bh_table **made)
             if (i != j)
                 g->pair[g->pairs++] = (uint8_t)(i | j << 4);
 
-    status = lay_out(t, base);
+    t->table.floor_keys = checked.options.capacity;
+    status = lay_out(t, buckets);
     if (status) {
         system->release(system->state, t, sizeof *t);
         return status;
     }
-    t->table.floor_keys = checked.options.capacity;
     *made = &t->table;
     return BH_OK;
 }
@@ -277,58 +403,106 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     return BH_OK;
 }
 
+/* After SPLIT: brings home what is at home in the subtable, and makes its filters anew. */
+static void bring_home(dycuckoo *t, bh_dy_resize *split)
+{
+    const bh_table *table = &t->table;
+    uint32_t i;
+
+    for (i = 0; i < t->geometry.subtables; i++) {
+        split->from = i;
+        if (i != split->subtable)
+            table->backend->pass(table->backend, table, BH_PASS_HOME, split,
+                                 bh_dy_buckets(&t->geometry, i), PASS_BUCKETS);
+    }
+}
+
 /* Doubles the smallest subtable. The others keep their geometry; they are read once, for the keys
  * whose home the doubled one is. */
 static bh_status grow(dycuckoo *t)
 {
     bh_table *table = &t->table;
     bh_dy_geometry *g = &t->geometry;
-    bh_dy_split split;
-    uint32_t smallest = 0, i;
-    uint64_t buckets, bytes, committed, allowed;
+    uint32_t subtable = smallest(g);
+    uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed;
+    bh_dy_resize split = {g, subtable, subtable, 1, 0, 0};
     bh_status status;
 
-    for (i = 1; i < g->subtables; i++)
-        if (g->subtable[i].doublings < g->subtable[smallest].doublings)
-            smallest = i;
-    buckets = bh_dy_buckets(g, smallest);
     if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
     bytes = 2 * buckets * BH_DY_LINE;
     if (!bh__block_bytes(bytes, &committed))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    committed = table->bytes - t->block[smallest].committed + committed;
+    committed = table->bytes - t->block[subtable].committed + committed;
     status = check_budget(table, committed);
     if (!status)
-        status = double_block(t, smallest, bytes);
+        status = double_block(t, subtable, bytes);
     if (status)
         return status;
 
-    g->subtable[smallest].lines = (uint64_t)(uintptr_t)t->block[smallest].memory;
-    g->subtable[smallest].doublings++;
-    g->subtable[smallest].mask = (1ull << g->subtable[smallest].doublings) - 1;
-    publish(g);
-    split.geometry = g;
-    split.subtable = smallest;
-    split.from = smallest;
-    split.moved = 0;
-    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS);
-    for (i = 0; i < g->subtables; i++) {
-        split.from = i;
-        if (i != smallest)
-            table->backend->pass(table->backend, table, BH_PASS_HOME, &split, bh_dy_buckets(g, i),
-                                 PASS_BUCKETS);
-    }
-
     table->bytes = committed;
-    table->slots += buckets * slots_per_bucket(table);
-    allowed = keys_allowed(table, table->slots);
-    table->room += allowed - table->max_keys;
-    table->max_keys = allowed;
-    table->keys_moved += split.moved;
     table->grows++;
     table->changes++;
+    g->subtable[subtable].doublings++;
+    publish(t);
+    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS);
+    bring_home(t, &split);
+    table->keys_moved += split.moved;
     return BH_OK;
+}
+
+/* Halves the largest subtable. Answers 0 when some key found no place: then it was undone. */
+static int halve(dycuckoo *t)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    bh_dy_geometry *g = &t->geometry;
+    uint32_t subtable = largest(g);
+    uint64_t buckets = bh_dy_buckets(g, subtable) / 2, committed;
+    bh_dy_resize merge = {g, subtable, subtable, 0, 0, 0};
+
+    table->changes++;
+    g->subtable[subtable].doublings--;
+    publish(t);
+    backend->pass(backend, table, BH_PASS_MERGE, &merge, buckets, PASS_BUCKETS);
+    if (merge.left)
+        backend->pass(backend, table, BH_PASS_RESIDUE, &merge, buckets, buckets);
+    table->keys_moved += merge.moved;
+    if (merge.left) {
+        g->subtable[subtable].doublings++;
+        publish(t);
+        backend->pass(backend, table, BH_PASS_SPLIT, &merge, buckets, PASS_BUCKETS);
+        bring_home(t, &merge);
+        return 0;
+    }
+    committed = t->block[subtable].committed;
+    bh__block_shrink(&t->block[subtable], &backend->system, buckets * BH_DY_LINE);
+    table->bytes -= committed - t->block[subtable].committed;
+    table->shrinks++;
+    return 1;
+}
+
+static void shrink(bh_table *table)
+{
+    while (table->keys < table->min_keys)
+        if (!halve(of(table)))
+            /* Not again before there are a good deal fewer keys. */
+            table->min_keys = table->keys - table->keys / 4;
+}
+
+static bh_status compact(bh_table *table)
+{
+    dycuckoo *t = of(table);
+    uint64_t buckets = 0;
+
+    table->floor_keys = 0;
+    publish(t);
+    /* Not for a part in 32, which is what sizes are rounded by and a bit more. */
+    if (!buckets_for(table, table->keys, &buckets) ||
+        buckets * t->geometry.subtables * slots_per_bucket(table) >=
+            table->slots - table->slots / 32)
+        return BH_OK;
+    return rebuild(t, buckets, table->options.seed);
 }
 
 /* Whether a table in which a key found no place, though there is room, may grow for it. */
@@ -337,8 +511,28 @@ static int worth_growing(const bh_table *table)
     double d = (double)table->options.dycuckoo.subtables;
     double least = table->options.min_fill > 0 ? table->options.min_fill : DEFAULT_MIN_FILL / 2;
 
-    return table->slots < FLOOR_SLOTS ||
+    return table->slots < BH_DY_FLOOR_SLOTS ||
            (double)table->keys * d / (d + 1) >= least * (double)table->slots;
+}
+
+/* Gives the table another seed, so that keys that all want the same few slots want them no more:
+ * once, for whoever makes such keys on purpose knows what would come next. From a fixed seed to one
+ * that follows from it, so that whoever fixed it can repeat what happens. */
+static bh_status reseed(dycuckoo *t)
+{
+    bh_table *table = &t->table;
+    const bh_system *system = &table->backend->system;
+    uint64_t seed = table->options.seed, buckets = bh_dy_buckets(&t->geometry, largest(&t->geometry));
+    bh_status status;
+
+    if (table->reseeds)
+        return bh__fail(BH_ERR_FULL, "a key found no place: too many keys want the same few slots, "
+                                     "and the table is too empty to grow for them");
+    if (table->options.seed_fixed || system->random(system->state, &seed, sizeof seed))
+        seed = bh_seed_next(&seed);
+    status = rebuild(t, buckets, seed);
+    table->reseeds += !status;
+    return status;
 }
 
 /* Finishes what can be finished of a stalled slice without growth. */
@@ -347,6 +541,8 @@ static void place(bh_table *table, bh__slice *slice)
     slice->listed = slice->stalled;
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->room = bh__room_take(table, slice->listed);
+    slice->geometry = geometry(table);
+    slice->turnover = bh__turnover(table);
     table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1);
     bh__slice_settle(table, slice);
 }
@@ -370,16 +566,13 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         growing = *may_grow && (!table->room || worth_growing(table));
     }
     *why = BH_ERR_FULL;
-    if (growing) {
-        *why = grow(of(table));
+    if (*may_grow) {
+        *why = growing ? grow(of(table)) : reseed(of(table));
         if (!*why)
             return BH_RESOLVED_AGAIN;
         *may_grow = 0;
         /* What turned out to be there already can still be done. */
         place(table, slice);
-    } else if (*may_grow) {
-        bh__fail(BH_ERR_FULL, "a key found no place: too many keys want the same few slots, and "
-                              "the table is too empty to grow for them");
     }
     return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
 }
@@ -388,24 +581,25 @@ static bh_status reserve(bh_table *table, uint64_t keys)
 {
     dycuckoo *t = of(table);
     bh_status status;
-    uint64_t base;
+    uint64_t buckets;
 
-    if (!base_for(table, keys, &base))
+    if (!buckets_for(table, keys, &buckets))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
     if (!table->keys && keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
-        status = lay_out(t, base);
+        status = lay_out(t, buckets);
         if (status)
             return status;
-        table->changes++;
     }
     while (keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
         status = grow(t);
         if (status)
             return status;
     }
-    if (keys > table->floor_keys)
+    if (keys > table->floor_keys) {
         table->floor_keys = keys;
+        publish(t);
+    }
     return BH_OK;
 }
 
@@ -418,8 +612,9 @@ static void clear(bh_table *table)
         bh__block_clear(&t->block[i], &table->backend->executor,
                         bh_dy_buckets(&t->geometry, i) * BH_DY_LINE);
     table->keys = 0;
-    table->room = table->max_keys;
+    table->erases = 0;
     table->changes++;
+    publish(t);
 }
 
 /* How many parts are counted and copied at once, at most: so much memory is read twice in a row. */
@@ -486,5 +681,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo", create, destroy, geometry, resolve, reserve, clear, export_pairs, typical_page,
+    "dycuckoo", create, destroy, geometry,     resolve,      reserve,
+    shrink,     compact, clear,  export_pairs, typical_page,
 };

@@ -55,6 +55,14 @@ static void *sim_reserve(void *state, uint64_t bytes)
     return bytes > 8 * 4096 ? NULL : arena_take(bytes, 4096);
 }
 
+/* What is committed again is new, as from the system. */
+static int sim_decommit(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    memset(memory, 0xa5, bytes);
+    return 0;
+}
+
 static int sim_commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
 {
     (void)state;
@@ -130,6 +138,7 @@ static bh_context *context_in_arena(void)
     system.release = sim_release;
     system.reserve = sim_reserve;
     system.commit = sim_commit;
+    system.decommit = sim_decommit;
     system.unreserve = sim_release;
     system.page_bytes = sim_page_bytes;
     system.processors = sim_processors;
@@ -167,6 +176,8 @@ static uint32_t event_count;
 static history_event event_list[EVENTS_MOST];
 static bool failed;
 static char sentence[256];
+
+static uint64_t refused; // elements, in all runs so far
 
 static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -288,6 +299,7 @@ static void make_batch(const scene_call *call)
     const bool is_find = call->what == SCENE_CALL && op == BH_FIND;
     const uint64_t chain = current->ordered && !is_find ? begin : 0;
     bh_status status = BH_OK;
+    uint32_t not_done = 0;
 
     for (uint32_t i = 0; i < call->count; i++) {
         const scene_element *element = &call->element[i];
@@ -313,15 +325,20 @@ static void make_batch(const scene_call *call)
             break;
         }
     }
-    if (status != BH_OK) {
+    if (status != BH_OK && status != BH_ERR_FULL) {
         complain("a batch answered %s: %s", bh_status_name(status), bh_error_detail());
         return;
     }
     for (uint32_t i = 0; i < call->count; i++) {
+        not_done += outcomes[i] == BH_NOT_DONE;
         add_event((bh_op)ops[i], call->element[i].key, call->element[i].value,
                   test_load(values, value_bytes, i), outcomes[i], begin, stamp, chain);
     }
     stamp++;
+    refused += not_done;
+    if ((not_done > 0) != (status == BH_ERR_FULL)) {
+        complain("a batch answered %s, and left out %u", bh_status_name(status), not_done);
+    }
 }
 
 /* Copies everything out; answers how many keys there are, the numbers' states in `found`. */
@@ -380,7 +397,8 @@ static void make_call(const scene_call *call)
         break;
     }
     stamp++;
-    if (status != BH_OK) {
+    // A smaller table may have no place for some key; then the table stays as large as it was.
+    if (status != BH_OK && !(call->what == SCENE_COMPACT && status == BH_ERR_FULL)) {
         complain("a call on the whole table answered %s: %s", bh_status_name(status),
              bh_error_detail());
     }
@@ -405,6 +423,28 @@ static uint64_t word_at(uint64_t address)
     return word;
 }
 
+/* Guests of each bucket's keys, by their counter in its filter. */
+#define BUCKETS_MOST 256
+static uint8_t guests[BUCKETS_MOST][BH_DY_FILTER_COUNTERS];
+
+/* A number for each bucket; subtables of a scene lie in one arena. */
+static uint8_t *guests_of(const bh_dy_geometry *geometry, uint64_t line, uint32_t counter)
+{
+    uint64_t number = 0;
+
+    for (uint32_t t = 0; t < geometry->subtables; t++) {
+        uint64_t first = geometry->subtable[t].lines;
+        uint64_t buckets = bh_dy_buckets(geometry, t);
+        if (line - first < buckets * BH_DY_LINE) {
+            number += (line - first) / BH_DY_LINE;
+            break;
+        }
+        number += buckets;
+    }
+    check(number < BUCKETS_MOST, "the table is larger than a scene's should be");
+    return &guests[number][(counter - BH_DY_FILTER_SHIFT) / 2];
+}
+
 /* One bucket: no lock left, and each key where a reader looks for it. Answers its keys. */
 static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
 {
@@ -414,23 +454,41 @@ static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
     if ((meta & BH_DY_LOCK) != 0) {
         complain("a bucket is still locked");
     }
+    if ((bh_dy_maybe_guests(meta, slots) & ~used) != 0) {
+        complain("a free slot is a guest's");
+    }
     for (uint32_t slot = 0; slot < slots; slot++) {
-        uint64_t key = 0;
-        bh_dy_places places;
+        const uint64_t key =
+            test_load((const void *)(uintptr_t)(line + 8), current->key_bytes, slot);
+        const bh_dy_places places = bh_dy_places_of(geometry, key);
+        const bool is_guest = (bh_dy_maybe_guests(meta, slots) >> slot & 1) != 0;
 
         if ((used >> slot & 1) == 0) {
             continue;
         }
-        key = test_load((const void *)(uintptr_t)(line + 8), current->key_bytes, slot);
-        places = bh_dy_places_of(geometry, key);
-        if (places.home != line && places.other != line) {
-            complain("key %u is in a bucket that is none of its two", number_of(key));
-        } else if (places.home != line && (word_at(places.home) & places.filter) == 0) {
-            complain("key %u is in its other bucket, and its home's filter does not say so",
-                 number_of(key));
+        if ((is_guest ? places.other : places.home) != line) {
+            complain("key %u is in a bucket that is %s", number_of(key),
+                     places.home == line    ? "its home, and counts as a guest"
+                     : places.other == line ? "its other one, and does not count as a guest"
+                                            : "none of its two");
+        } else if (is_guest) {
+            *guests_of(geometry, places.home, places.counter) += 1;
         }
     }
     return bh_count(used);
+}
+
+/* The counters say how many guests there are; three may be more, or fewer later on. */
+static void check_filter(const bh_dy_geometry *geometry, uint64_t line)
+{
+    for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
+        const uint32_t counter = bh_dy_counter_of(c);
+        const uint64_t counted = bh_dy_counted(word_at(line), counter);
+        const uint32_t there = *guests_of(geometry, line, counter);
+        if (counted != there && counted < 3) {
+            complain("a filter counts %u guests, and there are %u", (uint32_t)counted, there);
+        }
+    }
 }
 
 /* The inside of the table when no call runs. */
@@ -442,18 +500,24 @@ static void check_inside(void)
     if (table->gate.word != 0) {
         complain("the gate is not free: %#llx", (unsigned long long)table->gate.word);
     }
+    memset(guests, 0, sizeof guests);
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
             keys += check_bucket(geometry, geometry->subtable[t].lines + b * BH_DY_LINE);
         }
     }
+    for (uint32_t t = 0; t < geometry->subtables; t++) {
+        for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
+            check_filter(geometry, geometry->subtable[t].lines + b * BH_DY_LINE);
+        }
+    }
     if (keys != table->keys) {
         complain("%llu slots are in use, and the table counts %llu keys", (unsigned long long)keys,
-             (unsigned long long)table->keys);
+                 (unsigned long long)table->keys);
     }
     if (table->keys + table->room != table->max_keys) {
         complain("%llu keys and room for %llu, of %llu in all", (unsigned long long)table->keys,
-             (unsigned long long)table->room, (unsigned long long)table->max_keys);
+                 (unsigned long long)table->room, (unsigned long long)table->max_keys);
     }
 }
 
@@ -571,6 +635,11 @@ void scene_set_up(const scene *s)
     check(!failed, "before anything runs at once: %s", sentence);
     arena_used_at_start = arena_used;
     memcpy(arena_at_start, arena, arena_used);
+}
+
+uint64_t scene_refused(void)
+{
+    return refused;
 }
 
 const scene *scene_now(void)

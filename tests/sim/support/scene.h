@@ -12,7 +12,7 @@
  *     number   home           other bucket          next index bit, in home and in the other
  *     0 .. 3   subtable 0.0   subtable 1.number%2   number / 2 % 2, (number + number / 2) % 2
  *     4 .. 7   subtable 1.0   subtable 0.number%2   the same
- *     8, 9     as 0, and with key 0's bit in home's filter, whatever the size
+ *     8, 9     as 0, and with key 0's counter in home's filter, whatever the size
  *     10, 11   subtable 1.1   subtable 0.1          any
  *
  * A subtable of one bucket has no bucket 1: read 0 then. The tables have 2 slots per bucket, and
@@ -81,6 +81,9 @@ const scene *scene_now(void);
  * valid until the next run. */
 const char *scene_run(const fibers_schedule *schedule);
 const char *scene_run_priorities(const fibers_priorities *priorities);
+
+/* Elements that were not done in all runs so far, because the keys all wanted the same few slots. */
+uint64_t scene_refused(void);
 
 /* Prints the scene and a schedule as a test that can be put into tests/sim/replays.c. */
 void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedule *schedule);

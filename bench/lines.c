@@ -1,0 +1,139 @@
+/*
+ * lines: how many lines of memory a find asks for, counted, in the three states of a table: fresh,
+ * grown from capacity 1, and after its keys were turned over three times.
+ *
+ * This file and the rest of the benchmark, linked with the library's special build for the target
+ * `lines`, are the program bulkhash-bench-lines, which does nothing else: its rates mean nothing.
+ * A count is the same on every machine and hardly depends on the number of keys.
+ */
+#include "bench.h"
+
+#include <stdlib.h>
+
+#include "targets/lines.h"
+
+#define KEYS_MOST (1u << 22)
+#define TURNOVERS 3u
+#define PARTS 64u /* of the keys, which are turned over part by part */
+
+#define HIT_BAR 1.20
+#define MISS_BAR 1.15
+
+uint64_t bh__lines_asked;
+
+/* Lines asked for by a find of n keys, per key. */
+static double count_find(bh_table *table, const uint32_t *keys, uint32_t *values, uint64_t n)
+{
+    bh__lines_asked = 0;
+    check(bh_find(table, keys, n, values, NULL));
+    return (double)bh__lines_asked / (double)n;
+}
+
+/* Finds the table's n keys, and as many new ones from counter `absent` on. */
+static void print_state(const bench *b, bh_table *table, const char *state, const char *hit_name,
+                        const char *miss_name, uint32_t *keys, uint64_t n, uint64_t absent,
+                        uint32_t salt)
+{
+    result results[] = {
+        {.name = hit_name, .hit_rate = 1, .bar = HIT_BAR},
+        {.name = miss_name, .hit_rate = 0, .bar = MISS_BAR},
+    };
+    uint32_t *values = array(n, 4);
+    bh_table_stats stats = stats_of(table);
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        result *r = &results[i];
+
+        r->experiment = "lines";
+        r->op = "find";
+        r->state = state;
+        r->batch = n;
+        r->figure = "lines per key";
+        r->bar_is_most = 1;
+        result_table(r, &stats);
+        if (i)
+            fill_keys(keys, absent, n, salt);
+        sample(&r->value, count_find(table, keys, values, n));
+        if (!i)
+            check_values(values, keys, n);
+        print(b, r);
+    }
+    free(values);
+}
+
+static void insert_keys(bh_table *table, const uint32_t *keys, uint32_t *values, uint64_t n)
+{
+    fill_values(values, keys, n);
+    check(bh_insert(table, keys, values, n, NULL));
+}
+
+static void run_fresh(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values, uint32_t salt)
+{
+    bh_table *table = table_of(b, b->context, n);
+
+    fill_keys(keys, 0, n, salt);
+    insert_keys(table, keys, values, n);
+    print_state(b, table, "fresh", "hit, fresh", "miss, fresh", keys, n, n, salt);
+    bh_table_destroy(table);
+}
+
+/* Stops with n / 2 keys or more where the next one would make the table grow, so that it is as full
+ * as the others. */
+static void run_grown(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values, uint32_t salt)
+{
+    bh_table *table = table_of(b, b->context, 1);
+    uint64_t there = 0;
+
+    while (there < n) {
+        uint64_t room = stats_of(table).max_keys - there, part;
+
+        if (!room && there >= n / 2)
+            break;
+        part = !room ? 1 : room < CALL_KEYS ? room : CALL_KEYS;
+        part = part < n - there ? part : n - there;
+        fill_keys(keys + there, there, part, salt);
+        insert_keys(table, keys + there, values, part);
+        there += part;
+    }
+    print_state(b, table, "grown", "hit, grown", "miss, grown", keys, there, n, salt);
+    bh_table_destroy(table);
+}
+
+/* In every round all keys are erased, in an order that has nothing to do with that of their
+ * insertion, and as many new ones come; always a part of them at a time. */
+static void run_turned_over(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values,
+                            uint32_t salt)
+{
+    bh_table *table = table_of(b, b->context, n);
+    uint64_t random = salt, round, part;
+
+    fill_keys(keys, 0, n, salt);
+    insert_keys(table, keys, values, n);
+    for (round = 1; round <= TURNOVERS; round++) {
+        draw_last(keys, n, n, &random);
+        for (part = 0; part < PARTS; part++) {
+            uint64_t first = part * n / PARTS, count = (part + 1) * n / PARTS - first;
+
+            check(bh_erase(table, keys + first, count, NULL));
+            fill_keys(keys + first, round * n + first, count, salt);
+            insert_keys(table, keys + first, values, count);
+        }
+    }
+    print_state(b, table, "turned over", "hit, turned over", "miss, turned over", keys, n,
+                (TURNOVERS + 1) * n, salt);
+    bh_table_destroy(table);
+}
+
+void run_lines(bench *b)
+{
+    const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
+    const uint32_t salt = salt_of(0);
+    uint32_t *keys = array(n, 4), *values = array(n, 4);
+
+    run_fresh(b, n, keys, values, salt);
+    run_grown(b, n, keys, values, salt);
+    run_turned_over(b, n, keys, values, salt);
+    free(keys);
+    free(values);
+}

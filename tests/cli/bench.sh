@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# The benchmark: its options, and that every experiment runs and says what it should. Never how fast.
+. "$(dirname "$0")/common.bash"
+
+bench=$(dirname "$BULKHASH")/bulkhash-bench
+[[ -x $bench && -x $bench-lines ]] || exit 77
+experiments='operations growth dynamic hostile lines'
+
+expect_success "$BULKHASH" bench --help
+for word in --experiment --keys --fill --threads --repetitions --quick --json $experiments; do
+    grep -q -- "$word" "$out" || failed "bench --help does not tell of $word"
+done
+awk 'length($0) > 100 { exit 1 }' "$out" || failed 'bench --help has a line of more than 100 letters'
+
+expect_usage() { # expect_usage PATTERN ARGUMENT...: exit status 2, one sentence
+    local pattern=$1 status=0
+    shift
+    "$BULKHASH" bench "$@" >"$out" 2>"$err" || status=$?
+    ((status == 2)) || failed "bench $*: exit status $status: $(cat "$err")"
+    [[ ! -s $out ]] || failed "bench $*: prints to standard output: $(head -n 3 "$out")"
+    grep -Eq -- "$pattern" "$err" || failed "bench $*: no '$pattern' in: $(cat "$err")"
+}
+expect_usage '--experiment: "fast" is none.*--help' -e fast
+for n in 0 -1 x '' 2147483649; do
+    expect_usage "--keys: \"$n\".*--help" --keys "$n"
+done
+for fill in 0 0.96 x ''; do
+    expect_usage "--fill: \"$fill\".*--help" --fill "$fill"
+done
+expect_usage '--repetitions: "100"' -r 100
+expect_usage '"please" is no option' please
+expect_usage '--help' --frobnicate
+
+# Text: what each experiment measures, and a bar beside what is judged.
+few=(-n 6000 -r 2 -t 2)
+expect_success "$BULKHASH" bench "${few[@]}" -e all
+while read -r pattern; do
+    grep -Eq "^ *$pattern.* bar (at most )?[0-9.]+ (met|NOT MET)" "$out" ||
+        failed "bench -e all: no line '$pattern' with a bar: $(cat "$out")"
+done <<'END'
+find, all present .*limit.* ratio
+find, all absent
+insert, reserved
+find, calls of 1 .*ns per call
+insert, calls of 1
+insert, growing .*of insert, reserved
+find, grown .*of find, reserved
+miss, grown .*of miss, reserved
+calls of 65,536 keys .*keys moved per key
+calls of 1,000 keys .*keys moved per key
+calls of 1, 6000 keys .*keys moved per key
+memory in use .*peak
+after every call .*lowest fill
+after every call .*highest fill
+hostile keys .*random keys
+hit, fresh
+miss, fresh
+hit, grown
+miss, grown
+hit, turned over
+miss, turned over
+END
+grep -q 'table held alone .*longest pause' "$out" || failed "growth: no pause: $(cat "$out")"
+grep -Eq '^    (0\.[0-9]{2} ?){16}$' "$out" || failed "dynamic: no fill over time: $(cat "$out")"
+
+# What does not depend on the machine.
+for met in 'keys moved per key' 'peak, of the grown table'; do
+    "$BULKHASH" bench -n 100000 -r 1 -e growth | grep "$met" | grep -q 'NOT MET' &&
+        failed "growth: $met is above its bar"
+done
+
+# --json: an object a line, the same fields in each, numbers or null.
+fields='experiment design device target op keys key_bytes value_bytes fill hit_rate skew batch threads
+    state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest bar met'
+expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic --json
+awk -v fields="$fields" '
+    BEGIN { count = split(fields, field) }
+    {
+        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines)",/ || /nan|inf/ ||
+            $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
+        rest = $0
+        for (i = 1; i <= count; i++) {
+            at = index(rest, "\"" field[i] "\":")
+            if (!at) bad = 1
+            rest = substr(rest, at + 1)
+        }
+        if (bad) { print "bad: " $0; exit 1 }
+    }' "$out" >problem || failed "bench --json: $(cat problem)"
+for experiment in operations growth dynamic lines; do
+    (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
+        failed "bench --json: too little of $experiment: $(cat "$out")"
+done
+
+# The program that counts lines is missing.
+mkdir bin
+cp "$bench" bin/
+status=0
+bin/bulkhash-bench "${few[@]}" -e lines >"$out" 2>"$err" || status=$?
+{ ((status == 1)) && grep -q 'bulkhash-bench-lines cannot be started.*install' "$err"; } ||
+    failed "bench -e lines without its program: exit status $status, $(cat "$out" "$err")"
+finish
