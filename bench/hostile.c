@@ -17,6 +17,7 @@
 #include "base/run.h"
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 4
+#define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
 #define EXPERIMENT .experiment = "hostile", .state = "grown"
@@ -43,7 +44,7 @@ static void search_range(void *argument, uint64_t first, uint64_t count)
     if (__atomic_load_n(&s->found, __ATOMIC_RELAXED) >= s->count)
         return;
     for (key = first; key < first + count; key++) {
-        bh_dy_places places = bh_dy_places_of(s->geometry, key);
+        bh_dy_places places = bh_dy_places_of(s->geometry, key, BH_DY_BUCKET(4, 4, 0));
         uint64_t at;
 
         if (places.home != s->wanted.home || places.other != s->wanted.other)
@@ -68,7 +69,7 @@ static void find_hostile(const bench *b, uint32_t *keys, uint64_t n)
     options.dycuckoo.subtables = 2;
     check(bh_table_create(b->context, &options, &table));
     s.geometry = table->policy->geometry(table);
-    s.wanted = bh_dy_places_of(s.geometry, 0);
+    s.wanted = bh_dy_places_of(s.geometry, 0, BH_DY_BUCKET(4, 4, 0));
     s.keys = keys;
     s.count = n;
     s.found = 0;

@@ -108,6 +108,14 @@ typedef enum bh_duplicates {
 /* How lanes are run. BH_SCHEDULE_AUTO is the only one in this version. */
 typedef enum bh_schedule { BH_SCHEDULE_AUTO = 0 } bh_schedule;
 
+/* Where DyCuckoo puts new keys. */
+typedef enum bh_spread {
+    BH_SPREAD_HOME_FIRST = 0, /* to their first bucket as long as it has room */
+    BH_SPREAD_THEOREM1 = 1    /* drawn so that a subtable of n slots tends to hold keys in proportion
+                                 to the root of n, as theorem 1 of the paper asks; for experiments:
+                                 most lookups cost two lines, and small subtables overflow */
+} bh_spread;
+
 /* How memory of tables is mapped. */
 typedef enum bh_pages {
     BH_PAGES_AUTO = 0,  /* huge pages where the system gives them, touched at create and reserve */
@@ -251,14 +259,18 @@ typedef struct bh_table_options {
                         below what capacity and bh_reserve() asked for until bh_compact(). The
                         bound also decides how far a table may grow because of keys that all want
                         the same few slots. Default: 0.5, or as much as max_fill allows */
-    double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.95;
+    double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.97;
                         default 0.85 */
     uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
     uint32_t seed_fixed;
     bh_duplicates duplicates;
     bh_schedule schedule;
     struct {
-        uint32_t subtables; /* 2 to 8; default 4. More: finer growth */
+        uint32_t subtables;    /* 2 to 8; default 4. More: finer growth */
+        bh_spread spread;      /* where new keys go */
+        uint32_t values_apart; /* 0: keys and values share cache lines; 1: a bucket's keys fill a
+                                  line, its values the next, so that a hit costs two lines. Not
+                                  with value_bytes 0 */
     } dycuckoo;
 } bh_table_options;
 

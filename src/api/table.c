@@ -66,8 +66,7 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (!plan.policy)
         return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO is",
                         (int)plan.options.design);
-    plan.kernels = backend->kernels(backend, plan.options.design, plan.options.key_bytes,
-                                    plan.options.value_bytes);
+    plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "

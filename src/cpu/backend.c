@@ -4,12 +4,11 @@
 #include "base/error.h"
 #include "base/run.h"
 
-static const bh__kernels *cpu_kernels(const bh__backend *backend, bh_design design,
-                                      uint32_t key_bytes, uint32_t value_bytes)
+static const bh__kernels *cpu_kernels(const bh__backend *backend, const bh_table_options *options)
 {
     const bh__cpu *cpu = (const bh__cpu *)backend;
 
-    return cpu->target.kernels(design, key_bytes, value_bytes);
+    return cpu->target.kernels(options);
 }
 
 static void cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,

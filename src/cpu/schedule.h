@@ -34,11 +34,15 @@
 
 BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
 {
+    uint32_t at;
+
     /* Tiers other than near memory are not mapped yet: every region is an address. */
-    if (to_write)
-        bh_bring_to_write((const void *)(uintptr_t)region.offset);
-    else
-        bh_bring((const void *)(uintptr_t)region.offset);
+    for (at = 0; at < region.bytes; at += 64) {
+        if (to_write)
+            bh_bring_to_write((const void *)(uintptr_t)(region.offset + at));
+        else
+            bh_bring((const void *)(uintptr_t)(region.offset + at));
+    }
     return region.offset;
 }
 

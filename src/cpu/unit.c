@@ -7,26 +7,52 @@
 
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 0
+#define BH_APART 0
 #include "cpu/unit_instance.h"
 
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 4
+#define BH_APART 0
 #include "cpu/unit_instance.h"
 
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 8
+#define BH_APART 0
 #include "cpu/unit_instance.h"
 
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 0
+#define BH_APART 0
 #include "cpu/unit_instance.h"
 
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 4
+#define BH_APART 0
 #include "cpu/unit_instance.h"
 
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 8
+#define BH_APART 0
+#include "cpu/unit_instance.h"
+
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#define BH_APART 1
+#include "cpu/unit_instance.h"
+
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 8
+#define BH_APART 1
+#include "cpu/unit_instance.h"
+
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 4
+#define BH_APART 1
+#include "cpu/unit_instance.h"
+
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 8
+#define BH_APART 1
 #include "cpu/unit_instance.h"
 
 #if defined(BH_SPECIAL_TARGET)
@@ -39,15 +65,22 @@
 #define BH_UNIT bh__unit_scalar
 #endif
 
-const bh__kernels *BH_UNIT(bh_design design, uint32_t key_bytes, uint32_t value_bytes)
+const bh__kernels *BH_UNIT(const bh_table_options *options)
 {
     static const bh__kernels *const dycuckoo[2][3] = {
-        {&bh_dy_kernels_k4v0, &bh_dy_kernels_k4v4, &bh_dy_kernels_k4v8},
-        {&bh_dy_kernels_k8v0, &bh_dy_kernels_k8v4, &bh_dy_kernels_k8v8},
+        {&bh_dy_kernels_k4v0_0, &bh_dy_kernels_k4v4_0, &bh_dy_kernels_k4v8_0},
+        {&bh_dy_kernels_k8v0_0, &bh_dy_kernels_k8v4_0, &bh_dy_kernels_k8v8_0},
     };
+    /* A set has no values to keep apart; its policy says so. */
+    static const bh__kernels *const dycuckoo_apart[2][3] = {
+        {&bh_dy_kernels_k4v0_0, &bh_dy_kernels_k4v4_1, &bh_dy_kernels_k4v8_1},
+        {&bh_dy_kernels_k8v0_0, &bh_dy_kernels_k8v4_1, &bh_dy_kernels_k8v8_1},
+    };
+    uint32_t key_bytes = options->key_bytes, value_bytes = options->value_bytes;
 
-    if (design != BH_DYCUCKOO || (key_bytes != 4 && key_bytes != 8) ||
+    if (options->design != BH_DYCUCKOO || (key_bytes != 4 && key_bytes != 8) ||
         (value_bytes != 0 && value_bytes != 4 && value_bytes != 8))
         return 0;
-    return dycuckoo[key_bytes / 8][value_bytes / 4];
+    return (options->dycuckoo.values_apart ? dycuckoo_apart
+                                           : dycuckoo)[key_bytes / 8][value_bytes / 4];
 }

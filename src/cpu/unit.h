@@ -9,19 +9,18 @@
 
 #include "tables/table.h"
 
-/* The kernels of a design at given widths, NULL when the unit has none. */
-typedef const bh__kernels *(*bh__unit_kernels)(bh_design design, uint32_t key_bytes,
-                                               uint32_t value_bytes);
+/* The kernels for a table's design, widths and layout, NULL when the unit has none. */
+typedef const bh__kernels *(*bh__unit_kernels)(const bh_table_options *options);
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-const bh__kernels *bh__unit_scalar(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
-const bh__kernels *bh__unit_avx2(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
-const bh__kernels *bh__unit_avx512(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+const bh__kernels *bh__unit_scalar(const bh_table_options *options);
+const bh__kernels *bh__unit_avx2(const bh_table_options *options);
+const bh__kernels *bh__unit_avx512(const bh_table_options *options);
 /* The one unit of a special build, whose target has the name BH_SPECIAL_TARGET. */
-const bh__kernels *bh__unit_special(bh_design design, uint32_t key_bytes, uint32_t value_bytes);
+const bh__kernels *bh__unit_special(const bh_table_options *options);
 
 #ifdef __cplusplus
 }

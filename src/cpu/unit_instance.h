@@ -58,3 +58,4 @@ static const bh__kernels BH_DESIGN(kernels) = {
 #undef BH_DESIGN
 #undef BH_KEY_BYTES
 #undef BH_VALUE_BYTES
+#undef BH_APART

@@ -111,3 +111,4 @@ __global__ void DEVICE(export)(bh_dy_export *job)
 #undef DEVICE
 #undef BH_KEY_BYTES
 #undef BH_VALUE_BYTES
+#undef BH_APART

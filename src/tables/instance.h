@@ -1,8 +1,9 @@
 /*
  * An include-template's parameters: a file that is included once for each pair of
  * widths finds BH_KEY_BYTES (4 or 8) and BH_VALUE_BYTES (0, 4 or 8) defined, and
- * this header gives it the types and names of that instance. It is included anew
- * each time, so it has no guard.
+ * BH_APART as 1 where keys and values lie apart, else 0; and this header gives it
+ * the types and names of that instance. It is included anew each time, so it has no
+ * guard.
  */
 #undef BH_KEY
 #undef BH_VALUE
@@ -14,10 +15,10 @@
 #undef BH_MATCH
 
 #ifndef BH_INSTANCE_PASTE
-#define BH_INSTANCE_PASTE2(name, key, value) name##_k##key##v##value
-#define BH_INSTANCE_PASTE(name, key, value) BH_INSTANCE_PASTE2(name, key, value)
+#define BH_INSTANCE_PASTE2(name, key, value, apart) name##_k##key##v##value##_##apart
+#define BH_INSTANCE_PASTE(name, key, value, apart) BH_INSTANCE_PASTE2(name, key, value, apart)
 #endif
-#define BH_NAME(name) BH_INSTANCE_PASTE(name, BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_NAME(name) BH_INSTANCE_PASTE(name, BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 #if BH_KEY_BYTES == 4
 #define BH_KEY uint32_t

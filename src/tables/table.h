@@ -9,7 +9,7 @@
  *                            It knows cores (or a GPU) and no layout.
  *
  * Between them stand the kernels: the operation text of one design compiled for
- * one pair of widths and one target. A backend finds them by design and widths; a
+ * one pair of widths and one target. A backend finds them by the table's options; a
  * policy names a pass by its number.
  */
 #ifndef BH_TABLES_TABLE_H
@@ -128,8 +128,7 @@ struct bh__backend {
     bh_pages pages;
     const char *target;
     /* NULL when this backend does not have the design at these widths. */
-    const bh__kernels *(*kernels)(const bh__backend *, bh_design, uint32_t key_bytes,
-                                  uint32_t value_bytes);
+    const bh__kernels *(*kernels)(const bh__backend *, const bh_table_options *);
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
     /* Runs a pass over [0, items) in parts of `grain` items. */
     void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,

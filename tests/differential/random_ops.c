@@ -38,6 +38,9 @@ typedef struct subject {
 static void vary_dycuckoo(bh_table_options *options, rng *random)
 {
     options->dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
+    options->dycuckoo.values_apart = options->value_bytes > 0 && random_below(random, 3) == 0;
+    options->dycuckoo.spread =
+        random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
 }
 
 /* A device that is not there is skipped, and the reason printed; a design that is listed must be

@@ -696,6 +696,10 @@ static scene scene_draw(const char *name, rng *random)
     s.options = table_options(widths.key_bytes, widths.value_bytes, 1);
     s.options.duplicates = meanings[random_below(random, TEST_COUNT(meanings))];
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
+    s.options.dycuckoo.values_apart =
+        widths.value_bytes > 0 && random_below(random, 3) == 0;
+    s.options.dycuckoo.spread =
+        random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     s.options.max_fill = 0.5 + (double)random_below(random, 46) / 100;
     s.players = 2 + (uint32_t)random_below(random, PLAYERS_MOST - 1);
     s.hot = 1 + random_below(random, 8);

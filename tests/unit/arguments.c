@@ -70,7 +70,7 @@ static void widths(void **state)
 
 static void table_options_out_of_range(void **state)
 {
-    static const double bad_fills[] = {-0.1, -1e300, 0.96, 1.0, 2.0, 1e300};
+    static const double bad_fills[] = {-0.1, -1e300, 0.98, 1.0, 2.0, 1e300};
     bh_table_options options;
     bh_table *table = NULL;
     (void)state;
@@ -83,7 +83,7 @@ static void table_options_out_of_range(void **state)
     for (size_t i = 0; i < TEST_COUNT(bad_fills); i++) {
         options = table_options(4, 4, 10);
         options.max_fill = bad_fills[i];
-        check_create(&options, BH_ERR_ARGUMENT, "max_fill outside (0, 0.95]");
+        check_create(&options, BH_ERR_ARGUMENT, "max_fill outside (0, 0.97]");
     }
     options.max_fill = NAN;
     check_create(&options, BH_ERR_ARGUMENT, "max_fill is no number");
@@ -91,7 +91,7 @@ static void table_options_out_of_range(void **state)
     check_create(&options, BH_ERR_ARGUMENT, "max_fill infinite");
     options.max_fill = -INFINITY;
     check_create(&options, BH_ERR_ARGUMENT, "max_fill minus infinite");
-    options.max_fill = 0.95;
+    options.max_fill = 0.97;
     check_create(&options, BH_OK, "the largest max_fill");
     options.max_fill = 0.05;
     check_create(&options, BH_OK, "a small max_fill and the default min_fill, always legal");
@@ -127,6 +127,19 @@ static void table_options_out_of_range(void **state)
     check_create(&options, BH_ERR_ARGUMENT, "9 subtables");
     options.dycuckoo.subtables = UINT32_MAX;
     check_create(&options, BH_ERR_ARGUMENT, "2^32 - 1 subtables");
+
+    options = table_options(4, 4, 1000);
+    options.dycuckoo.values_apart = 1;
+    options.dycuckoo.spread = BH_SPREAD_THEOREM1;
+    check_create(&options, BH_OK, "both experiments at once");
+    options.dycuckoo.values_apart = 2;
+    check_create(&options, BH_ERR_ARGUMENT, "values_apart 2");
+    options.dycuckoo.values_apart = 0;
+    options.dycuckoo.spread = (bh_spread)2;
+    check_create(&options, BH_ERR_ARGUMENT, "an unknown spread");
+    options = table_options(4, 0, 1000);
+    options.dycuckoo.values_apart = 1;
+    check_create(&options, BH_ERR_ARGUMENT, "values apart in a set");
 
     options = table_options(4, 4, UINT64_MAX);
     check_create(&options, BH_ERR_ARGUMENT, "a capacity beyond all memory");

@@ -18,6 +18,7 @@
 #define BH_TARGET_SCALAR
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 4
+#define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
 static bh_context *context;
@@ -313,8 +314,8 @@ static batch random_keys(uint64_t first, uint64_t n)
 typedef struct bucket_search {
     const bh_dy_geometry *geometry;
     bh_dy_places wanted;
-    uint64_t half; /* keys that each half is to find */
-    uint32_t *keys;
+    uint32_t *keys; /* n of them are to be found */
+    uint64_t n;
 } bucket_search;
 
 static bool same_buckets(const bucket_search *search, uint32_t key)
@@ -324,8 +325,8 @@ static bool same_buckets(const bucket_search *search, uint32_t key)
     const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
 
     // Home first: it excludes nearly all keys, and there are a thousand million to look at.
-    return bh_dy_line_of(geometry, home, hash.one) == search->wanted.home &&
-           bh_dy_places_of(geometry, key).other == search->wanted.other;
+    return bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET(4, 4, 0)) == search->wanted.home &&
+           bh_dy_places_of(geometry, key, BH_DY_BUCKET(4, 4, 0)).other == search->wanted.other;
 }
 
 static bool any_same_buckets(const bucket_search *search, const batch *keys)
@@ -342,8 +343,8 @@ static void search_half(void *argument, uint32_t index)
 {
     const bucket_search *search = argument;
     uint32_t key = index << 31;
-    uint32_t *found = search->keys + index * search->half;
-    uint32_t *const end = found + search->half;
+    uint32_t *found = search->keys + (index == 0 ? 0 : search->n / 2);
+    uint32_t *const end = search->keys + (index == 0 ? search->n / 2 : search->n);
 
     while (found < end) {
         if (same_buckets(search, key)) {
@@ -370,10 +371,10 @@ static batch same_bucket_keys(const known_table *known, uint64_t n)
     uint32_t first = 0;
 
     search.geometry = known->table->policy->geometry(known->table);
-    search.half = n / 2;
     search.keys = hostile.keys;
+    search.n = n;
     do {
-        search.wanted = bh_dy_places_of(search.geometry, first++);
+        search.wanted = bh_dy_places_of(search.geometry, first++, BH_DY_BUCKET(4, 4, 0));
     } while (any_same_buckets(&search, &known->older));
     threads_run(2, search_half, &search);
     for (uint64_t i = 0; i < n; i++) {

@@ -10,7 +10,9 @@
  *     | meta     | key0 | key1 | ... | keyS | value0| ... | valueS| (pad)|
  *     +----------+------+------+-- --+------+-------+-- --+-------+------+
  *
- * with S slots, as many as fit in 56 bytes: 7 of 4+4 bytes, 3 of 8+8, 14 of 4+0.
+ * with S slots, as many as fit in 56 bytes: 7 of 4+4 bytes, 3 of 8+8, 14 of 4+0. As an
+ * option for experiments keys and values lie apart: S is as many keys as fit, and their
+ * values fill the line that follows, or two (14 of 4+4 bytes in 128, 14 of 4+8 in 192).
  *
  * The meta word holds all that is to be known about the bucket:
  *
@@ -56,17 +58,22 @@
 #define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
 #define BH_DY_CHANGE (1ull << 32) /* added to meta: one change more */
 
-#define BH_DY_SLOTS_FIT(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
-
-/* A build for tests may want buckets of few slots, which are full sooner. */
-#ifdef BH_DY_SLOTS_MOST
-#define BH_DY_SLOTS(key_bytes, value_bytes)                                                        \
-    (BH_DY_SLOTS_FIT(key_bytes, value_bytes) < BH_DY_SLOTS_MOST                                    \
-         ? BH_DY_SLOTS_FIT(key_bytes, value_bytes)                                                 \
-         : BH_DY_SLOTS_MOST)
-#else
-#define BH_DY_SLOTS(key_bytes, value_bytes) BH_DY_SLOTS_FIT(key_bytes, value_bytes)
+/* Slots of a bucket, and its bytes. A build for tests may want buckets of few slots, which are full
+ * sooner. */
+#ifndef BH_DY_SLOTS_MOST
+#define BH_DY_SLOTS_MOST 14u
 #endif
+#define BH_DY_SLOTS_FIT(key_bytes, value_bytes, apart)                                             \
+    (56u / ((apart) ? (key_bytes) : (key_bytes) + (value_bytes)))
+#define BH_DY_SLOTS(key_bytes, value_bytes, apart)                                                 \
+    (BH_DY_SLOTS_FIT(key_bytes, value_bytes, apart) < BH_DY_SLOTS_MOST                             \
+         ? BH_DY_SLOTS_FIT(key_bytes, value_bytes, apart)                                          \
+         : BH_DY_SLOTS_MOST)
+#define BH_DY_BUCKET(key_bytes, value_bytes, apart)                                                \
+    (BH_DY_LINE *                                                                                  \
+     ((apart)                                                                                      \
+          ? 1 + (BH_DY_SLOTS(key_bytes, value_bytes, 1) * (value_bytes) + 63) / BH_DY_LINE         \
+          : 1))
 
 /* Of one subtable: 2^32 buckets are 256 GiB. Hash bits never run out, and a position in the table
  * fits in the 40 bits that an export cursor has for it. */
@@ -85,9 +92,12 @@ typedef struct bh_dy_geometry {
     uint64_t base;  /* buckets of a subtable that has not doubled */
     uint32_t pairs; /* d * (d - 1) */
     uint32_t subtables;
+    uint32_t spread; /* new keys do not all go home first: see away */
     bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
     uint8_t pair[BH_DY_PAIRS_MOST]; /* home subtable | other subtable << 4 */
     bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: begin's one look-up */
+    uint32_t away[BH_DY_PAIRS_MOST]; /* of 2^32 new keys of the pair, so many go to their other
+                                        bucket though there is room at home */
 } bh_dy_geometry;
 
 /* Buckets of a subtable. */

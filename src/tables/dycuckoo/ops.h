@@ -138,9 +138,9 @@ BH_FN uint64_t bh_dy_merged_filter(uint64_t low, uint64_t high)
     return merged;
 }
 
-BH_FN bh_region bh_dy_region(uint64_t line)
+BH_FN bh_region bh_dy_region(uint64_t line, uint32_t bytes)
 {
-    bh_region region = {line, BH_DY_LINE, BH_TIER_NEAR};
+    bh_region region = {line, bytes, BH_TIER_NEAR};
 
     return region;
 }
@@ -154,12 +154,12 @@ BH_FN uint64_t bh_dy_word_other(bh_hash hash)
 }
 
 BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
-                             uint64_t word)
+                             uint64_t word, uint32_t bucket_bytes)
 {
     uint64_t base = geometry->base;
 
     return subtable->lines +
-           BH_DY_LINE * (bh_hash_range(word, base) + base * (word & subtable->mask));
+           bucket_bytes * (bh_hash_range(word, base) + base * (word & subtable->mask));
 }
 
 /* The ordered pair of subtables of a key, as an index of geometry's pair and home. */
@@ -175,7 +175,8 @@ typedef struct bh_dy_places {
     uint32_t counter;
 } bh_dy_places;
 
-BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key)
+BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key,
+                                   uint32_t bucket_bytes)
 {
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     uint64_t pair = bh_dy_pair_of(geometry, hash);
@@ -183,8 +184,8 @@ BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key)
     const bh_dy_subtable *other = &geometry->subtable[geometry->pair[pair] >> 4];
     bh_dy_places places;
 
-    places.home = bh_dy_line_of(geometry, home, hash.one);
-    places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash));
+    places.home = bh_dy_line_of(geometry, home, hash.one, bucket_bytes);
+    places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash), bucket_bytes);
     places.counter = bh_dy_counter_of(hash.one >> home->doublings);
     return places;
 }
@@ -269,8 +270,9 @@ typedef struct bh_dy_moving {
 #endif
 
 #define DY(name) BH_NAME(bh_dy_##name)
-#define SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 #define SLOTS_ALL ((1u << SLOTS) - 1)
+#define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 /* One operation in flight. */
 typedef struct DY(op) {
@@ -304,7 +306,8 @@ BH_FN unsigned char *DY(key_at)(uint64_t line, uint32_t slot)
 
 BH_FN unsigned char *DY(value_at)(uint64_t line, uint32_t slot)
 {
-    return bh_dy_at(line) + 8 + SLOTS * BH_KEY_BYTES + slot * BH_VALUE_BYTES;
+    return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + SLOTS * BH_KEY_BYTES) +
+           slot * BH_VALUE_BYTES;
 }
 
 BH_FN BH_VALUE DY(value)(uint64_t line, uint32_t slot)
@@ -387,7 +390,7 @@ BH_FN bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, ui
 
     if ((from_meta | to_meta) & BH_DY_LOCK)
         return BH_DY_BUSY;
-    places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)));
+    places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)), BUCKET);
     if (!(from_meta & bh_dy_used_bit(slot)) ||
         !((places.home == from && places.other == to) ||
           (places.home == to && places.other == from)))
@@ -431,7 +434,8 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     op->state = BH_DY_HOME;
     op->looks = 0;
     op->counter = (uint8_t)bh_dy_counter_of(hash.one >> home->doublings);
-    return bh_dy_region(bh_dy_line_of(geometry, home, hash.one));
+    return bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
+                        kind == BH_FIND ? BH_DY_LINE : BUCKET);
 }
 
 BH_FN bh_answer DY(done)(DY(op) *op, bh_outcome outcome)
@@ -446,9 +450,9 @@ BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, 
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
     op->home = home;
-    op->other = bh_dy_places_of(geometry, op->key).other;
+    op->other = bh_dy_places_of(geometry, op->key, BUCKET).other;
     op->state = BH_DY_OTHER;
-    *next = bh_dy_region(op->other);
+    *next = bh_dy_region(op->other, op->op == BH_FIND ? BH_DY_LINE : BUCKET);
     return BH_NEXT;
 }
 
@@ -460,6 +464,12 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
     if (!DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (view.match) {
+        if (BH_APART && slice->values_out && !op->looks) {
+            /* A missing key need not know where its value would be. */
+            op->looks = 1;
+            *next = bh_dy_region(line, BUCKET);
+            return BH_NEXT;
+        }
         value = DY(value)(line, bh_first(view.match));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
@@ -478,7 +488,7 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
     if (bh_load64(bh_dy_at(op->home)) == op->from)
         return DY(done)(op, BH_MISSING);
     op->state = BH_DY_HOME;
-    *next = bh_dy_region(op->home);
+    *next = bh_dy_region(op->home, BH_DY_LINE);
     return BH_NEXT;
 }
 
@@ -536,7 +546,7 @@ BH_FN int DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint3
         bh_dy_places places;
 
         *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, *slot)));
+        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, *slot)), BUCKET);
         *to = places.other;
         if (places.home == line)
             return 1;
@@ -552,7 +562,7 @@ BH_FN uint64_t DY(walk)(const bh_dy_geometry *geometry, const DY(op) *op, uint32
     uint32_t i;
 
     for (i = 0; i < moves; i++)
-        line = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, op->path >> 4 * i & 15u)))
+        line = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, op->path >> 4 * i & 15u)), BUCKET)
                    .other;
     return line;
 }
@@ -591,14 +601,14 @@ BH_FN bh_answer DY(search_on)(bh__slice *slice, DY(op) *op, uint64_t line, bh_re
     }
     op->path = (op->path & ((1u << 4 * op->depth) - 1)) | slot << 4 * op->depth;
     op->depth++;
-    *next = bh_dy_region(to);
+    *next = bh_dy_region(to, BUCKET);
     return BH_NEXT;
 }
 
 BH_FN bh_answer DY(back_to)(DY(op) *op, bh_dy_state state, bh_region *next)
 {
     op->state = (uint8_t)state;
-    *next = bh_dy_region(state == BH_DY_HOME ? op->home : op->other);
+    *next = bh_dy_region(state == BH_DY_HOME ? op->home : op->other, BUCKET);
     return BH_NEXT;
 }
 
@@ -621,7 +631,7 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
      * were, or this was the first move: look at everything anew. */
     if (moved == BH_DY_STALE || !--op->depth)
         return DY(back_to)(op, BH_DY_OTHER, next);
-    *next = bh_dy_region(from);
+    *next = bh_dy_region(from, BUCKET);
     return BH_NEXT;
 }
 
@@ -639,7 +649,7 @@ BH_FN int DY(evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t 
     for (; left; left &= left - 1) {
         uint32_t slot = bh_first(left);
         bh_dy_places places =
-            bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, slot)));
+            bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, slot)), BUCKET);
 
         if (places.other != home)
             continue;
@@ -647,7 +657,7 @@ BH_FN int DY(evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t 
         op->path = slot;
         op->looks = 1;
         op->state = BH_DY_EVICT;
-        *next = bh_dy_region(places.home);
+        *next = bh_dy_region(places.home, BUCKET);
         return 1;
     }
     return 0;
@@ -663,6 +673,20 @@ BH_FN bh_answer DY(step_evict)(bh__slice *slice, DY(op) *op, uint64_t line, bh_r
     if (moved == BH_DY_FULL)
         return DY(go_other)(slice, op, op->home, next);
     return DY(back_to)(op, BH_DY_HOME, next);
+}
+
+/* Whether a new key shall rather go to its other bucket. Never, but for an experiment: the paper
+ * draws a subtable for each new key. */
+BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    bh_hash hash;
+
+    if (!geometry->spread)
+        return 0;
+    hash = bh_hash_key(op->key, &geometry->seed);
+    return (uint32_t)(hash.two * 0x9e3779b97f4a7c15ull >> 32) <
+           geometry->away[bh_dy_pair_of(geometry, hash)];
 }
 
 BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
@@ -685,6 +709,8 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         }
         if (!slice->room)
             return BH_STALL;
+        if (DY(rather_away)(slice, op))
+            return DY(go_other)(slice, op, line, next);
     }
     if (!DY(lock)(line, &view))
         return BH_RETRY;
@@ -733,7 +759,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         op->deepest = 1;
         op->path = 0;
         return DY(search_on)(slice, op, op->home, next);
-    } else if (!home_full) {
+    } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
         home.meta = DY(insert)(slice, op, op->home, home.meta, 0);
     } else {
         other.meta = DY(insert)(slice, op, line, other.meta, 1);
@@ -792,7 +818,7 @@ BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to,
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     uint64_t word = home ? hash.one : bh_dy_word_other(hash);
 
-    return to - subtable->lines >= BH_DY_LINE * (geometry->base << subtable->doublings) ||
+    return to - subtable->lines >= (uint64_t)BUCKET * (geometry->base << subtable->doublings) ||
            !(word >> subtable->doublings & 1);
 }
 
@@ -817,7 +843,7 @@ BH_FN uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *roo
         for (slot = 0; slot < SLOTS; slot++) {
             uint64_t from = nodes[head].line, to;
             BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
-            bh_dy_places places = bh_dy_places_of(geometry, key);
+            bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
 
             to = places.home == from ? places.other : places.home;
             if (merge && !DY(stays_undoable)(merge, key, to, to == places.home))
@@ -871,7 +897,7 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
             answer = DY(carry)(slice, at, kind);
             if (answer == BH_DONE || !slice->room)
                 break;
-            places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at]);
+            places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
             root[0] = places.home;
             root[1] = places.other;
             if (!DY(make_room)(geometry, root, 0)) {
@@ -898,11 +924,11 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[split->subtable];
     uint64_t bit = subtable->doublings - 1;
-    uint64_t half = BH_DY_LINE * (geometry->base << bit);
+    uint64_t half = (uint64_t)BUCKET * (geometry->base << bit);
     uint64_t moved = 0, i;
 
     for (i = first; i < first + count; i++) {
-        uint64_t low = subtable->lines + BH_DY_LINE * i, high = low + half;
+        uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
         uint64_t low_meta = bh_load64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
         /* Reading memory that was never written costs a page fault more than writing it. */
         uint64_t high_meta = split->fresh ? 0 : bh_load64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
@@ -961,7 +987,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
     for (i = first; i < first + count; i++) {
-        uint64_t line = geometry->subtable[split->from].lines + BH_DY_LINE * i;
+        uint64_t line = geometry->subtable[split->from].lines + (uint64_t)BUCKET * i;
         uint32_t guests = bh_dy_maybe_guests(bh_load64(bh_dy_at(line)), SLOTS);
 
         for (; guests; guests &= guests - 1) {
@@ -975,7 +1001,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
             if (found++ >= BH_DY_MOVING_MOST)
                 moved += DY(go_home)(key);
             key->from = line;
-            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one);
+            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BUCKET);
             key->slot = slot;
             key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
             bh_bring_to_write(bh_dy_at(key->to));
@@ -992,7 +1018,7 @@ BH_FN bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_
 {
     const bh_dy_geometry *geometry = merge->geometry;
     BH_KEY key = BH_LOAD_KEY(DY(key_at)(high, slot));
-    bh_dy_places places = bh_dy_places_of(geometry, key);
+    bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     bh_dy_moving moving;
 
@@ -1036,12 +1062,12 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_dy_resize *merge = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = BH_DY_LINE * (geometry->base << subtable->doublings);
+    uint64_t half = (uint64_t)BUCKET * (geometry->base << subtable->doublings);
     uint64_t moved = 0, found = 0, gone = 0, i;
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
     for (i = first; i < first + count; i++) {
-        uint64_t low = subtable->lines + BH_DY_LINE * i, high = low + half;
+        uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
         uint64_t low_meta = bh_load64(bh_dy_at(low)), high_meta = bh_load64(bh_dy_at(high));
         uint32_t guests = bh_dy_maybe_guests(high_meta, SLOTS);
         uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, SLOTS) & ~guests, guests}, part;
@@ -1105,11 +1131,11 @@ BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
     bh_dy_resize *merge = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = BH_DY_LINE * (geometry->base << subtable->doublings), gone = 0, i;
+    uint64_t half = (uint64_t)BUCKET * (geometry->base << subtable->doublings), gone = 0, i;
     uint32_t vain = 0;
 
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
-        uint64_t high = subtable->lines + half + BH_DY_LINE * i;
+        uint64_t high = subtable->lines + half + (uint64_t)BUCKET * i;
         uint32_t left = bh_dy_used(bh_load64(bh_dy_at(high)), SLOTS);
 
         for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
@@ -1145,7 +1171,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
-        uint64_t line = job->lines + BH_DY_LINE * i;
+        uint64_t line = job->lines + (uint64_t)BUCKET * i;
         uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
 
         for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
@@ -1160,7 +1186,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
                 left++;
                 continue;
             }
-            places = bh_dy_places_of(job->geometry, key);
+            places = bh_dy_places_of(job->geometry, key, BUCKET);
             root[0] = places.home;
             root[1] = places.other;
             if (!DY(make_room)(job->geometry, root, 0) ||
@@ -1191,7 +1217,7 @@ BH_FN void DY(count_parts)(void *argument, uint64_t first, uint64_t count)
         uint64_t keys = 0, end = bh_dy_part(job, part, &bucket);
 
         for (; bucket < end; bucket++)
-            keys += bh_count(DY(exported)(job, lines + BH_DY_LINE * bucket, bucket));
+            keys += bh_count(DY(exported)(job, lines + (uint64_t)BUCKET * bucket, bucket));
         job->counts[part] = keys;
     }
 }
@@ -1208,7 +1234,7 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
         if (to > job->room)
             continue; /* an earlier part ends the room */
         for (; bucket < end; bucket++) {
-            uint64_t line = lines + BH_DY_LINE * bucket;
+            uint64_t line = lines + (uint64_t)BUCKET * bucket;
             uint32_t used = DY(exported)(job, line, bucket);
 
             for (; used; used &= used - 1) {
@@ -1235,3 +1261,4 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 #undef DY
 #undef SLOTS
 #undef SLOTS_ALL
+#undef BUCKET

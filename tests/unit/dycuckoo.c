@@ -1,0 +1,358 @@
+/* ctest: every target */
+/*
+ * DyCuckoo's own promises: how full a table can get with every key placed, that its fill stays
+ * between its bounds while keys come and go, what it gives back and when, and its experimental
+ * layouts. What holds for every design is in contract.c; keys made with intent are in hostile.c.
+ */
+#include <string.h>
+
+#include "support/batch.h"
+#include "support/check.h"
+#include "support/memory.h"
+#include "support/random.h"
+#include "support/tables.h"
+
+#define BH_TARGET_SCALAR 1
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#define BH_APART 0
+#include "tables/dycuckoo/ops.h"
+
+static bh_context *context;
+
+static int dycuckoo_start(void **state)
+{
+    (void)state;
+    context = context_new(2, NULL, NULL);
+    return 0;
+}
+
+static int dycuckoo_end(void **state)
+{
+    (void)state;
+    bh_context_destroy(context);
+    return 0;
+}
+
+/* Keys first .. first + n - 1 of all; element i has value first + i. */
+static batch numbered(test_widths widths, uint64_t first, uint64_t n)
+{
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(widths.key_bytes, 4711, first + i), first + i);
+    }
+    return all;
+}
+
+/* Keys [from, to) and no others are there, with their values. */
+static void check_holds(bh_table *table, test_widths widths, uint64_t from, uint64_t to)
+{
+    batch all = numbered(widths, from, to - from);
+    const uint64_t mask = test_width_mask(widths.value_bytes);
+
+    check(table_stats(table).keys == to - from, "%llu keys instead of %llu",
+          (unsigned long long)table_stats(table).keys, (unsigned long long)(to - from));
+    for (uint64_t i = 0; i < all.n; i++) {
+        batch_set_value(&all, i, 0);
+    }
+    check_status(batch_call(table, BH_FIND, &all), BH_OK);
+    batch_check_all(&all, BH_FOUND);
+    for (uint64_t i = 0; i < all.n; i++) {
+        check(batch_value(&all, i) == ((from + i) & mask), "key %llu has another value",
+              (unsigned long long)(from + i));
+    }
+    batch_free(&all);
+}
+
+/* Tables are filled to their highest fill without growth: every key finds a place. */
+static void every_key_finds_a_place(void **state)
+{
+    static const struct {
+        test_widths widths;
+        uint32_t apart;
+        double fill;
+    } cases[] = {{{4, 4}, 0, 0.95}, {{4, 4}, 0, 0.97}, {{8, 8}, 0, 0.90}, {{8, 8}, 0, 0.93},
+                 {{8, 4}, 0, 0.95}, {{4, 0}, 0, 0.97}, {{4, 4}, 1, 0.97}, {{8, 8}, 1, 0.97}};
+    (void)state;
+
+    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+        for (uint32_t d = 2; d <= 8; d += 2) {
+            bh_table_options options =
+                table_options(cases[c].widths.key_bytes, cases[c].widths.value_bytes,
+                              test_scaled(100000));
+            bh_table *table = NULL;
+            bh_table_stats stats;
+            batch all;
+
+            options.max_fill = cases[c].fill;
+            options.dycuckoo.subtables = d;
+            options.dycuckoo.values_apart = cases[c].apart;
+            table = table_with(context, &options);
+            all = numbered(cases[c].widths, 0, table_stats(table).max_keys);
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+            batch_check_all(&all, BH_INSERTED);
+            stats = table_stats(table);
+            check(stats.grows == 0 && stats.reseeds == 0 && stats.keys == all.n &&
+                      (double)(stats.keys + 1) > cases[c].fill * (double)stats.slots,
+                  "%u/%u bytes, %u subtables: %llu keys in %llu slots, %llu grows",
+                  cases[c].widths.key_bytes, cases[c].widths.value_bytes, d,
+                  (unsigned long long)stats.keys, (unsigned long long)stats.slots,
+                  (unsigned long long)stats.grows);
+            check_holds(table, cases[c].widths, 0, all.n);
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* A table that has never fewer than some thousand slots, its keys coming and going in calls of
+ * any size: its fill is between its bounds after each call, and memory comes back. */
+static void fill_stays_between_its_bounds(void **state)
+{
+    static const struct {
+        uint32_t subtables;
+        double min_fill;
+        double max_fill;
+    } bounds[] = {{4, 0.5, 0.85}, {3, 0.3, 0.9}, {8, 0.6, 0.8}, {2, 0.4, 0.75}};
+    (void)state;
+
+    for (size_t b = 0; b < TEST_COUNT(bounds); b++) {
+        for (int w = 0; w < TEST_WIDTHS; w++) {
+            const test_widths widths = test_all_widths[w];
+            const uint64_t most = test_scaled(120000), step = 1 + most / 37;
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            bh_table *table = NULL;
+            uint64_t from = 0, to = 0, most_bytes = 0;
+            bh_table_stats stats;
+
+            options.dycuckoo.subtables = bounds[b].subtables;
+            options.dycuckoo.values_apart = widths.value_bytes > 0 && b % 2;
+            options.min_fill = bounds[b].min_fill;
+            options.max_fill = bounds[b].max_fill;
+            options.seed = test_seed() + b;
+            options.seed_fixed = 1;
+            table = table_with(context, &options);
+            for (int call = 0; call < 160; call++) {
+                // Up and down: mostly inserting, then mostly erasing.
+                const bool rising = call % 80 < 40 ? call % 5 != 0 : call % 5 == 0;
+                batch some;
+
+                if (rising) {
+                    some = numbered(widths, to, step);
+                    to += step;
+                    check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+                    batch_check_all(&some, BH_INSERTED);
+                } else {
+                    some = numbered(widths, from, to - from < step ? to - from : step);
+                    from += some.n;
+                    check_status(batch_call(table, BH_ERASE, &some), BH_OK);
+                    batch_check_all(&some, BH_ERASED);
+                }
+                batch_free(&some);
+                stats = table_stats(table);
+                most_bytes = stats.bytes_total > most_bytes ? stats.bytes_total : most_bytes;
+                check((double)stats.keys <= options.max_fill * (double)stats.slots,
+                      "%llu keys in %llu slots", (unsigned long long)stats.keys,
+                      (unsigned long long)stats.slots);
+                check((double)stats.keys >= options.min_fill * (double)stats.slots ||
+                          stats.slots < 4096,
+                      "%u/%u bytes, %u subtables: %llu keys in %llu slots: below min_fill %g",
+                      widths.key_bytes, widths.value_bytes, bounds[b].subtables,
+                      (unsigned long long)stats.keys, (unsigned long long)stats.slots,
+                      options.min_fill);
+                if (call % 16 == 0) {
+                    check_holds(table, widths, from, to);
+                }
+            }
+            check_holds(table, widths, from, to);
+            check(stats.grows > 0 && stats.shrinks > 0, "%llu grows, %llu shrinks",
+                  (unsigned long long)stats.grows, (unsigned long long)stats.shrinks);
+            check(stats.bytes_total < most_bytes / 2, "%llu of %llu bytes were kept",
+                  (unsigned long long)stats.bytes_total, (unsigned long long)most_bytes);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* What capacity and reserve asked for is kept until compact, and nothing is given back with a
+ * negative min_fill; compact makes the table as small as one made for its keys. */
+static void floors_and_compact(void **state)
+{
+    const test_widths widths = {8, 4};
+    const uint64_t n = test_scaled(200000), left = n / 10;
+    (void)state;
+
+    for (int mode = 0; mode < 3; mode++) { // capacity, reserve, never shrink
+        bh_table_options options = table_options(8, 4, mode == 0 ? n : 1);
+        bh_table *table = NULL, *fitting = NULL;
+        batch all = numbered(widths, 0, n);
+        bh_table_stats full, stats;
+
+        options.min_fill = mode == 2 ? -1 : 0;
+        table = table_with(context, &options);
+        check_status(bh_reserve(table, mode == 1 ? n : 0), BH_OK);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        full = table_stats(table);
+        all.n = n - left;
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        stats = table_stats(table);
+        check(stats.slots == full.slots && stats.shrinks == 0, "mode %d: it shrank", mode);
+
+        check_status(bh_compact(table), BH_OK);
+        check_holds(table, widths, n - left, n);
+        options.capacity = left;
+        fitting = table_with(context, &options);
+        stats = table_stats(table);
+        check(stats.slots <= table_stats(fitting).slots &&
+                  stats.bytes_total <= table_stats(fitting).bytes_total,
+              "mode %d: %llu slots after compact, a new table has %llu", mode,
+              (unsigned long long)stats.slots,
+              (unsigned long long)table_stats(fitting).slots);
+        check_status(bh_compact(table), BH_OK);
+        check(table_stats(table).slots == stats.slots, "a second compact changed the size");
+
+        // Now it follows its keys, unless it was told not to.
+        all.n = n;
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        check(table_stats(table).keys == 0 &&
+                  (mode == 2 || table_stats(table).slots < stats.slots / 2 ||
+                   stats.slots < 8192),
+              "mode %d: %llu slots are left", mode, (unsigned long long)table_stats(table).slots);
+        check_status(bh_compact(table), BH_OK);
+        check(table_stats(table).slots < 200, "an empty table has %llu slots after compact",
+              (unsigned long long)table_stats(table).slots);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        check_holds(table, widths, 0, n);
+        batch_free(&all);
+        bh_table_destroy(table);
+        bh_table_destroy(fitting);
+    }
+}
+
+/* Keys that would all want the same two buckets if the table were smaller: it is emptier than
+ * min_fill asks, and must stay as large as it is, whole. */
+static void halving_is_undone(void **state)
+{
+    enum { CLASH = 40, WIDE = 4096 };
+    const test_widths widths = {4, 4};
+    bh_table_options options = table_options(4, 4, 1);
+    bh_table *table = NULL;
+    batch clash = batch_new(4, 4, CLASH), other = numbered(widths, 0, test_scaled(100000));
+    bh_dy_geometry small, now;
+    bh_dy_places wanted = {0, 0, 0};
+    bh_table_stats stats;
+    uint64_t found = 0;
+    (void)state;
+
+    options.dycuckoo.subtables = 2;
+    options.seed = test_seed();
+    options.seed_fixed = 1;
+    table = table_with(context, &options);
+    check_status(batch_call(table, BH_INSERT, &other), BH_OK);
+    now = *(const bh_dy_geometry *)table->policy->geometry(table);
+    // The same table, two doublings earlier: some hundred buckets at least.
+    small = now;
+    for (uint32_t i = 0; i < 2; i++) {
+        check(now.subtable[i].doublings >= 4, "the table is too small for this test");
+        small.subtable[i].doublings = 4;
+        small.subtable[i].mask = 15;
+    }
+    for (uint32_t i = 0; i < small.pairs; i++) {
+        small.home[i] = small.subtable[small.pair[i] & 15];
+    }
+    for (uint64_t i = 0; found < CLASH; i++) {
+        const uint64_t key = random_key(4, 4711, other.n + i);
+        const bh_dy_places places = bh_dy_places_of(&small, key, BH_DY_BUCKET(4, 4, 0));
+
+        if (i == 0) {
+            wanted = places;
+        }
+        if (places.home == wanted.home && places.other == wanted.other) {
+            batch_set(&clash, found, key, found);
+            found++;
+        }
+    }
+    check_status(batch_call(table, BH_INSERT, &clash), BH_OK);
+    batch_check_all(&clash, BH_INSERTED);
+    check_status(batch_call(table, BH_ERASE, &other), BH_OK);
+    batch_check_all(&other, BH_ERASED);
+
+    stats = table_stats(table);
+    check(stats.keys == CLASH && stats.shrinks > 0, "it did not shrink at all");
+    now = *(const bh_dy_geometry *)table->policy->geometry(table);
+    check(now.subtable[0].doublings + now.subtable[1].doublings > 8,
+          "40 keys are in 14 slots, as it seems");
+    check_status(batch_call(table, BH_FIND, &clash), BH_OK);
+    batch_check_all(&clash, BH_FOUND);
+    for (uint64_t i = 0; i < CLASH; i++) {
+        check(batch_value(&clash, i) == i, "a key of the clash has another value");
+    }
+    check_status(batch_call(table, BH_INSERT, &other), BH_OK);
+    batch_check_all(&other, BH_INSERTED);
+    check_status(batch_call(table, BH_ERASE, &clash), BH_OK);
+    batch_check_all(&clash, BH_ERASED);
+    check_holds(table, widths, 0, other.n);
+    batch_free(&clash);
+    batch_free(&other);
+    bh_table_destroy(table);
+}
+
+/* The paper's way of spreading keys: after growth the larger subtables hold about root 2 times the
+ * keys of the smaller, and everything else holds as ever. */
+static void theorem1_spreads(void **state)
+{
+    const test_widths widths = {8, 0};
+    bh_table_options options = table_options(8, 0, test_scaled(100000));
+    bh_table *table = table_with(context, &options);
+    uint64_t slots = table_stats(table).slots, held[2], subtable, i;
+    batch all;
+    (void)state;
+
+    bh_table_destroy(table);
+    options.dycuckoo.spread = BH_SPREAD_THEOREM1;
+    options.dycuckoo.subtables = 2;
+    options.max_fill = 0.6;
+    table = table_with(context, &options);
+    check_status(bh_reserve(table, 1), BH_OK);
+    // One key makes it a table that reserve grows a subtable at a time.
+    all = numbered(widths, 0, 1);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_free(&all);
+    slots = table_stats(table).slots;
+    check_status(bh_reserve(table, table_stats(table).max_keys + 1), BH_OK);
+    check(table_stats(table).slots == slots / 2 * 3, "one of two subtables should have doubled");
+    all = numbered(widths, 1, slots / 4);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    for (subtable = 0; subtable < 2; subtable++) {
+        const bh_dy_geometry *g = table->policy->geometry(table);
+
+        held[subtable] = 0;
+        for (i = 0; i < bh_dy_buckets(g, (uint32_t)subtable); i++) {
+            held[subtable] += bh_count(bh_dy_used(
+                bh_load64(bh_dy_at(g->subtable[subtable].lines + BH_DY_LINE * i)), 7));
+        }
+    }
+    check((double)held[0] > 1.3 * (double)held[1] && (double)held[0] < 1.55 * (double)held[1],
+          "the subtables hold %llu and %llu keys", (unsigned long long)held[0],
+          (unsigned long long)held[1]);
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    batch_check_all(&all, BH_ERASED);
+    check_holds(table, widths, 0, 1);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_finds_a_place),
+        cmocka_unit_test(fill_stays_between_its_bounds),
+        cmocka_unit_test(floors_and_compact),
+        cmocka_unit_test(halving_is_undone),
+        cmocka_unit_test(theorem1_spreads),
+    };
+    if (!test_target_runs()) {
+        return TEST_SKIPPED;
+    }
+    return test_exit_status(cmocka_run_group_tests(tests, dycuckoo_start, dycuckoo_end));
+}
