@@ -6,8 +6,10 @@
  * the states below, on one key or on two that have something to do with each other: the same home,
  * each other's home as their other bucket, or one in the way of the other. Buckets have two slots
  * (cmake/library.cmake), so the smallest table is two buckets. Grow is bh_reserve of one key more
- * than fit, shrink is bh_compact; in some states inserts and erases do the same by themselves. In
- * the state whose schedules are longest, insert stands for insert_new and reduce as well.
+ * than fit, shrink is bh_compact; in some states inserts and erases do the same by themselves.
+ * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
+ * twice sees that something was taken back. There, and in the state whose schedules are longest,
+ * insert stands for insert_new and reduce as well.
  *
  * BULKHASH_TEST_SECONDS in the environment: one preemption more, as many of the scenes as there is
  * time for, from one on that follows from BULKHASH_TEST_SEED.
@@ -112,6 +114,13 @@ static const start_state states[] = {
      {1, 2, 5, 4, NONE},
      false,
      {FOUR_BUCKETS, .start_count = 1, .start = {PUT(4, K(1), K(3), K(5), K(7))}}},
+    {"missing, its home full of guests that share a counter",
+     4,
+     {8, NONE},
+     false,
+     {FOUR_BUCKETS,
+      .start_count = 3,
+      .start = {PUT(4, K(1), K(3), K(8), K(9)), TAKE(1), TAKE(3)}}},
     {"both buckets full, and those behind",
      8,
      {1, 2, 10, NONE},
@@ -121,28 +130,30 @@ static const start_state states[] = {
       .start = {PUT(4, K(1), K(3), K(0), K(2)), PUT(2, K(10), K(11))}}},
 };
 
-/* Two calls to be made at once from a state. */
+/* Two calls to be made at once from a state. `looks`: the second fiber finds its key afterwards,
+ * so it would see a change that is taken back. */
 typedef struct meeting {
     const start_state *from;
     kind one;
     kind other;
     uint8_t one_key;
     uint8_t other_key;
+    bool looks;
 } meeting;
 
-#define MEETINGS_MOST 4000u
+#define MEETINGS_MOST 8000u
 static meeting meetings[MEETINGS_MOST];
 static uint32_t meeting_count = 0;
 
 static void add_meeting(const start_state *from, kind one, uint8_t one_key, kind other,
-                        uint8_t other_key)
+                        uint8_t other_key, bool looks)
 {
-    if (from->is_long &&
+    if ((from->is_long || looks) &&
         (one == INSERT_NEW || one == REDUCE || other == INSERT_NEW || other == REDUCE)) {
         return;
     }
     check(meeting_count < MEETINGS_MOST, "more pairs than there is room for");
-    meetings[meeting_count++] = (meeting){from, one, other, one_key, other_key};
+    meetings[meeting_count++] = (meeting){from, one, other, one_key, other_key, looks};
 }
 
 static void list_meetings(const start_state *from)
@@ -151,17 +162,23 @@ static void list_meetings(const start_state *from)
 
     for (kind one = INSERT; one < KINDS; one++) {
         for (kind other = one; other < KINDS; other++) {
-            add_meeting(from, one, subject, other, subject);
+            add_meeting(from, one, subject, other, subject, false);
+        }
+        for (kind other = INSERT; other < GROW; other++) {
+            add_meeting(from, one, subject, other, subject, true);
         }
     }
     for (uint32_t i = 0; from->others[i] != NONE; i++) {
         const uint8_t second = from->others[i];
-        for (kind one = INSERT; one < GROW; one++) {
-            for (kind other = INSERT; other < GROW; other++) {
-                add_meeting(from, one, subject, other, second);
+        for (kind other = INSERT; other < GROW; other++) {
+            for (kind one = INSERT; one < GROW; one++) {
+                add_meeting(from, one, subject, other, second, false);
+                add_meeting(from, one, subject, other, second, true);
             }
-            add_meeting(from, one, second, GROW, 0);
-            add_meeting(from, one, second, SHRINK, 0);
+            for (kind one = GROW; one < KINDS; one++) {
+                add_meeting(from, one, 0, other, second, false);
+                add_meeting(from, one, 0, other, second, true);
+            }
         }
     }
 }
@@ -186,23 +203,32 @@ typedef struct account {
 } account;
 
 static account accounts[KINDS][KINDS];
+static account with_look; // of them, with a find afterwards
 
-static void explore(const meeting *m, uint32_t preemptions)
+static void explore(const meeting *m, uint32_t most_preemptions)
 {
     account *a = &accounts[m->one < m->other ? m->one : m->other]
                           [m->one < m->other ? m->other : m->one];
     scene s = m->from->s;
+    uint64_t schedules = 0;
     fibers_schedule failing;
 
     s.fibers = 2;
     s.fiber[0].count = s.fiber[1].count = 1;
     s.fiber[0].call[0] = call_of(m->from, 0, m->one, m->one_key);
     s.fiber[1].call[0] = call_of(m->from, 1, m->other, m->other_key);
-    a->scenes++;
-    if (!search_all(&s, preemptions, UINT64_MAX, &a->schedules, &failing)) {
+    if (m->looks) {
+        s.fiber[1].count = 2;
+        s.fiber[1].call[1] = call_of(m->from, 1, FIND, m->other_key);
+    }
+    if (!search_all(&s, most_preemptions - m->looks, UINT64_MAX, &schedules, &failing)) {
         printf("%s and %s: %s\n", kind_names[m->one], kind_names[m->other], m->from->name);
         search_report(&s, &failing);
     }
+    a->scenes++;
+    a->schedules += schedules;
+    with_look.scenes += m->looks;
+    with_look.schedules += m->looks ? schedules : 0;
 }
 
 static void print_accounts(void)
@@ -219,8 +245,10 @@ static void print_accounts(void)
             all.schedules += a->schedules;
         }
     }
-    printf("in all %llu of %u scenes, %llu schedules; %llu elements were refused\n",
+    printf("in all %llu of %u scenes, %llu schedules, of them %llu and %llu with a find afterwards; "
+           "%llu elements were refused\n",
            (unsigned long long)all.scenes, meeting_count, (unsigned long long)all.schedules,
+           (unsigned long long)with_look.scenes, (unsigned long long)with_look.schedules,
            (unsigned long long)scene_refused());
 }
 

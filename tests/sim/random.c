@@ -69,6 +69,8 @@ static scene draw_scene(uint64_t seed)
     s.value_bytes = (uint8_t)(4 * random_below(random, 3));
     s.subtables = random_below(random, 4) == 0 ? 3 : 2;
     s.ordered = random_below(random, 8) == 0;
+    s.apart = s.value_bytes > 0 && random_below(random, 6) == 0;
+    s.spread = random_below(random, 6) == 0;
     s.max_percent = random_below(random, 2) == 0 ? 95 : 0;
     s.capacity = capacities[random_below(random, TEST_COUNT(capacities))];
     s.seed = random_below(random, 1000);

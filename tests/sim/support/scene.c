@@ -11,6 +11,7 @@
 /* The inside of a table: which keys live where. */
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 8
+#define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
 /* --- the system: memory that can be copied as a whole ----------------------------------- */
@@ -165,6 +166,7 @@ typedef struct key_state {
 static const scene *current;
 static bh_table *table;
 static uint32_t slots;              // of a bucket
+static uint32_t bucket_bytes;
 static uint64_t key_of[SCENE_KEYS]; // numbers to keys
 static uint32_t named[SCENE_KEYS];  // the numbers that occur in the scene
 static uint32_t named_count;
@@ -201,9 +203,9 @@ static bool key_fits(const bh_dy_geometry *geometry, uint32_t number, uint64_t k
     const bool far = number >= 10;
     const uint32_t like = number < 8 ? number : 0;
     const uint32_t home = far ? 1 : like / 4;
-    const uint64_t line = geometry->base > 1 ? BH_DY_LINE : 0;
+    const uint64_t line = geometry->base > 1 ? bucket_bytes : 0;
     const bh_hash hash = bh_hash_key(key, &geometry->seed);
-    const bh_dy_places places = bh_dy_places_of(geometry, key);
+    const bh_dy_places places = bh_dy_places_of(geometry, key, bucket_bytes);
 
     if (places.home != geometry->subtable[home].lines + (far ? line : 0) ||
         places.other != geometry->subtable[1 - home].lines + (far || like % 2 != 0 ? line : 0)) {
@@ -435,8 +437,8 @@ static uint8_t *guests_of(const bh_dy_geometry *geometry, uint64_t line, uint32_
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         uint64_t first = geometry->subtable[t].lines;
         uint64_t buckets = bh_dy_buckets(geometry, t);
-        if (line - first < buckets * BH_DY_LINE) {
-            number += (line - first) / BH_DY_LINE;
+        if (line - first < buckets * bucket_bytes) {
+            number += (line - first) / bucket_bytes;
             break;
         }
         number += buckets;
@@ -460,7 +462,7 @@ static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
     for (uint32_t slot = 0; slot < slots; slot++) {
         const uint64_t key =
             test_load((const void *)(uintptr_t)(line + 8), current->key_bytes, slot);
-        const bh_dy_places places = bh_dy_places_of(geometry, key);
+        const bh_dy_places places = bh_dy_places_of(geometry, key, bucket_bytes);
         const bool is_guest = (bh_dy_maybe_guests(meta, slots) >> slot & 1) != 0;
 
         if ((used >> slot & 1) == 0) {
@@ -503,12 +505,12 @@ static void check_inside(void)
     memset(guests, 0, sizeof guests);
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
-            keys += check_bucket(geometry, geometry->subtable[t].lines + b * BH_DY_LINE);
+            keys += check_bucket(geometry, geometry->subtable[t].lines + b * bucket_bytes);
         }
     }
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
-            check_filter(geometry, geometry->subtable[t].lines + b * BH_DY_LINE);
+            check_filter(geometry, geometry->subtable[t].lines + b * bucket_bytes);
         }
     }
     if (keys != table->keys) {
@@ -618,12 +620,15 @@ void scene_set_up(const scene *s)
     stamp = 1;
     bh_table_options_init(&options, s->key_bytes, s->value_bytes, s->capacity);
     options.dycuckoo.subtables = s->subtables;
+    options.dycuckoo.values_apart = s->apart;
+    options.dycuckoo.spread = s->spread ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     options.max_fill = s->max_percent / 100.0;
     options.seed = s->seed;
     options.seed_fixed = 1;
     options.duplicates = s->ordered ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
     check_status(bh_table_create(context_in_arena(), &options, &table), BH_OK);
-    slots = BH_DY_SLOTS(s->key_bytes, s->value_bytes);
+    slots = BH_DY_SLOTS(s->key_bytes, s->value_bytes, s->apart);
+    bucket_bytes = BH_DY_BUCKET(s->key_bytes, s->value_bytes, s->apart);
     choose_keys();
     find_named();
     for (uint32_t c = 0; c < s->start_count; c++) {
@@ -707,6 +712,12 @@ void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedu
             s->key_bytes, s->value_bytes, s->subtables);
     if (s->ordered) {
         fprintf(to, "        .ordered = 1,\n");
+    }
+    if (s->apart) {
+        fprintf(to, "        .apart = 1,\n");
+    }
+    if (s->spread) {
+        fprintf(to, "        .spread = 1,\n");
     }
     if (s->max_percent != 0) {
         fprintf(to, "        .max_percent = %u,\n", s->max_percent);

@@ -233,6 +233,10 @@ static bool simplify(scene *s, uint32_t which)
     }
     if (is_way(&which, s->ordered != 0)) {
         s->ordered = 0;
+    } else if (is_way(&which, s->apart != 0)) {
+        s->apart = 0;
+    } else if (is_way(&which, s->spread != 0)) {
+        s->spread = 0;
     } else if (is_way(&which, s->max_percent != 0)) {
         s->max_percent = 0;
     } else if (is_way(&which, s->subtables != 2)) {
