@@ -98,7 +98,9 @@ function(bulkhash_special_build name)
 endfunction()
 
 # Interleavings are explored on the smallest tables there can be: one bucket of two slots per
-# subtable, slices of two elements.
-bulkhash_special_build(sim BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_SLICE_MOST=2)
+# subtable, slices of two elements, searches of a few buckets.
+bulkhash_special_build(sim
+  BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_DY_SEARCH_MOST=32u
+  BH_SLICE_MOST=2)
 bulkhash_special_build(lines)
 set(bulkhash_special_builds sim lines)

@@ -8,7 +8,7 @@
 #ifndef BH_TARGETS_LINES_H
 #define BH_TARGETS_LINES_H
 
-#include "targets/words.h"
+#include "targets/words_load.h"
 
 #define BH_TARGET_NAME "lines"
 

@@ -7,7 +7,7 @@
 #define BH_TARGETS_SCALAR_H
 
 #include "targets/prefetch.h"
-#include "targets/words.h"
+#include "targets/words_load.h"
 
 #define BH_TARGET_NAME "scalar"
 

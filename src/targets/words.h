@@ -8,20 +8,6 @@ typedef struct bh_line {
     uint64_t word[8];
 } bh_line;
 
-/* 8-byte loads read what 4-byte stores wrote: outside C11's letter, and what every processor with
- * coherent caches does. Order: each load acquires, so a later load of the sequence number stays
- * behind all of them. */
-BH_FN bh_line bh_line_load(const void *p)
-{
-    const uint64_t *from = (const uint64_t *)p;
-    bh_line line;
-    int i;
-
-    for (i = 0; i < 8; i++)
-        line.word[i] = bh_load64(from + i);
-    return line;
-}
-
 BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
 {
     uint32_t mask = 0, i;

@@ -231,8 +231,11 @@ BH_FN int bh_dy_inserts(uint32_t op)
 #define BH_DY_PATH_MOST 4u
 #define BH_DY_LOOKS_MOST 64u
 
-/* Buckets looked at in search of a free slot with the gate held alone. */
+/* Buckets looked at in search of a free slot with the gate held alone. A build for tests may want
+ * searches that end soon. */
+#ifndef BH_DY_SEARCH_MOST
 #define BH_DY_SEARCH_MOST 4096u
+#endif
 
 /* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
  * same two buckets and shall not keep everyone else waiting. */

@@ -1,0 +1,138 @@
+/* ctest: long */
+/*
+ * Random schedules of random scenes: two to four fibers with up to four calls each, also batches
+ * and calls on the whole table, from random states of tables of all widths.
+ *
+ * A seed makes a scene and the schedules it is run under, so a failure can be had again from its
+ * seed alone: BULKHASH_TEST_SEED=N in the environment. BULKHASH_TEST_SECONDS: go on with other
+ * seeds for as long as that.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/support/search.h"
+#include "support/check.h"
+
+/* Interleavings in a run without a time, and how many of one scene. */
+#define INTERLEAVINGS 2000000u
+#define OF_ONE_SCENE 20u
+
+static void draw_batch(rng *random, const scene *s, const uint8_t *hot, uint64_t largest,
+                       scene_call *call)
+{
+    static const uint8_t ops[] = {BH_INSERT, BH_INSERT,     BH_INSERT, BH_ERASE, BH_ERASE, BH_ERASE,
+                                  BH_FIND,   BH_INSERT_NEW, BH_UPDATE, BH_ADD,   BH_MIN,   BH_MAX};
+    const uint64_t kinds = s->value_bytes > 0 ? TEST_COUNT(ops) : TEST_COUNT(ops) - 3;
+
+    call->what = random_below(random, 4) == 0 ? SCENE_APPLY : SCENE_CALL;
+    call->count = 1;
+    if (random_below(random, 3) == 0) {
+        call->count = (uint8_t)(1 + random_below(random, largest));
+    }
+    for (uint32_t e = 0; e < call->count; e++) {
+        call->element[e].op = ops[random_below(random, kinds)];
+        call->element[e].key = hot[random_below(random, 4)];
+        call->element[e].value = random_next(random);
+    }
+}
+
+/* Most calls of fibers are about a few keys, so that they meet. */
+static void draw_call(rng *random, const scene *s, const uint8_t *hot, uint64_t largest,
+                      scene_call *call)
+{
+    switch (random_below(random, 24)) {
+    case 0:
+    case 1:
+        call->what = SCENE_RESERVE;
+        call->count = (uint8_t)(1 + random_below(random, 14));
+        break;
+    case 2:
+    case 3: call->what = SCENE_COMPACT; break;
+    case 4: call->what = SCENE_CLEAR; break;
+    case 5: call->what = SCENE_EXPORT; break;
+    default: draw_batch(random, s, hot, largest, call); break;
+    }
+}
+
+static scene draw_scene(uint64_t seed)
+{
+    static const uint32_t capacities[] = {1, 1, 1, 4, 6, 7};
+    rng generator = random_start(seed);
+    rng *random = &generator;
+    uint8_t all[SCENE_KEYS];
+    uint64_t calls = 0;
+    uint64_t largest = 0;
+    scene s;
+
+    memset(&s, 0, sizeof s);
+    s.key_bytes = random_below(random, 2) == 0 ? 8 : 4;
+    s.value_bytes = (uint8_t)(4 * random_below(random, 3));
+    s.subtables = random_below(random, 4) == 0 ? 3 : 2;
+    s.ordered = random_below(random, 8) == 0;
+    s.apart = s.value_bytes > 0 && random_below(random, 6) == 0;
+    s.spread = random_below(random, 6) == 0;
+    s.max_percent = random_below(random, 2) == 0 ? 95 : 0;
+    s.capacity = capacities[random_below(random, TEST_COUNT(capacities))];
+    s.seed = random_below(random, 1000);
+
+    for (uint32_t i = 0; i < SCENE_KEYS; i++) {
+        uint32_t place = (uint32_t)random_below(random, i + 1);
+        all[i] = all[place];
+        all[place] = (uint8_t)i;
+    }
+    // The first four are hot. What is there at the start is drawn from all.
+    s.start_count = (uint8_t)random_below(random, SCENE_START_CALLS + 1);
+    for (uint32_t c = 0; c < s.start_count; c++) {
+        draw_batch(random, &s, &all[4 * random_below(random, 3)], SCENE_ELEMENTS, &s.start[c]);
+        if (random_below(random, 2) == 0) {
+            s.start[c].element[0].op = BH_INSERT;
+        }
+    }
+    // In small scenes a schedule is likelier to hit the one place that matters.
+    s.fibers = (uint8_t)(2 + random_below(random, 1 + random_below(random, FIBERS_MOST - 1)));
+    calls = 1 + random_below(random, SCENE_CALLS);
+    largest = 1 + random_below(random, SCENE_ELEMENTS);
+    for (uint32_t f = 0; f < s.fibers; f++) {
+        s.fiber[f].count = (uint8_t)(1 + random_below(random, calls));
+        for (uint32_t c = 0; c < s.fiber[f].count; c++) {
+            draw_call(random, &s, all, largest, &s.fiber[f].call[c]);
+        }
+    }
+    return s;
+}
+
+static void random_schedules(void **state)
+{
+    const uint64_t scenes = test_scaled(INTERLEAVINGS) / OF_ONE_SCENE;
+
+    (void)state;
+    for (uint64_t i = 0; i < scenes; i++) {
+        const uint64_t seed = test_seed() + i;
+        scene s = draw_scene(seed);
+        rng random = random_start(~seed);
+        fibers_schedule failing;
+        if (!search_random(&s, &random, OF_ONE_SCENE, &failing)) {
+            printf("BULKHASH_TEST_SEED=%llu finds it at once\n", (unsigned long long)seed);
+            search_report(&s, &failing);
+        }
+    }
+    printf("%llu interleavings of %llu scenes, seeds %llu to %llu; %llu elements were refused\n",
+           (unsigned long long)(scenes * OF_ONE_SCENE), (unsigned long long)scenes,
+           (unsigned long long)test_seed(), (unsigned long long)(test_seed() + scenes - 1),
+           (unsigned long long)scene_refused());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_schedules)};
+
+    int failed = 0;
+
+    if (!test_target_runs()) {
+        return TEST_SKIPPED;
+    }
+    do {
+        failed = cmocka_run_group_tests(tests, NULL, NULL);
+    } while (failed == 0 && test_goes_on());
+    return test_exit_status(failed);
+}

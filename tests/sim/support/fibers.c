@@ -1,0 +1,286 @@
+/*
+ * How fibers are switched; see fibers.h.
+ *
+ * A fiber is begun with makecontext. From then on it is left and entered with _setjmp and
+ * _longjmp, which, unlike swapcontext, ask nothing of the system: ten times as fast. When its work
+ * has ended, a fiber waits for the next run's, so that it need not be made again.
+ *
+ * AddressSanitizer is told of every switch, or it would take another stack for a broken one.
+ */
+/* The check that _longjmp only goes up the same stack must not be compiled in. */
+#undef _FORTIFY_SOURCE
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+
+#include "sim/support/fibers.h"
+
+#include <setjmp.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "base/atomic.h"
+#include "support/check.h"
+
+#if TEST_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define STACK_BYTES (256u * 1024)
+#define NOBODY FIBERS_MOST /* the test itself, outside of a run */
+
+typedef struct fiber {
+    jmp_buf place;
+    bool is_new; /* `start` is where it begins; else it was left at `place` */
+    ucontext_t start;
+    const void *stack;
+    size_t stack_bytes;
+} fiber;
+
+static unsigned char stacks[FIBERS_MOST][STACK_BYTES] __attribute__((aligned(64)));
+static fiber fibers[FIBERS_MOST + 1];
+static bool fibers_are_made = false;
+
+/* The run. */
+static void (*run_body)(void *argument, uint32_t fiber);
+static void *run_argument;
+static uint32_t running = NOBODY;
+static uint32_t alive; // a bit for each fiber that has not ended
+static uint32_t fibers_in_run;
+static bool stuck;
+
+/* Its schedule: `next` is the step at which something may have to be decided. */
+static const fibers_schedule *schedule;
+static fibers_priorities by_priority;
+static bool has_priorities;
+static uint32_t entry; // of the schedule, or of the change points
+static uint32_t next;
+
+/* What happened. */
+static uint32_t steps;
+static fibers_step trace[FIBERS_STEPS_MOST];
+static fibers_schedule taken;
+
+static void enter(uint32_t to)
+{
+    fiber *from = &fibers[running];
+
+    running = to;
+#if TEST_ADDRESS_SANITIZER
+    void *fake_stack;
+    const void *left_stack;
+    size_t left_bytes;
+    __sanitizer_start_switch_fiber(&fake_stack, fibers[to].stack, fibers[to].stack_bytes);
+#endif
+    if (_setjmp(from->place) == 0) {
+        if (fibers[to].is_new) {
+            fibers[to].is_new = false;
+            (void)setcontext(&fibers[to].start);
+        }
+        _longjmp(fibers[to].place, 1);
+    }
+#if TEST_ADDRESS_SANITIZER
+    __sanitizer_finish_switch_fiber(fake_stack, &left_stack, &left_bytes);
+#endif
+}
+
+/* Sets `next` to the step of the next entry. */
+static void find_next(void)
+{
+    if (has_priorities) {
+        next = entry < by_priority.count ? by_priority.change[entry] : FIBERS_STEPS_MOST;
+    } else {
+        next = entry < schedule->count ? schedule->at[entry].step : FIBERS_STEPS_MOST;
+    }
+}
+
+/* The one that goes on at a yield or an end when nothing else is said. */
+static uint32_t next_round(uint32_t after)
+{
+    for (uint32_t i = 1; i <= fibers_in_run; i++) {
+        uint32_t candidate = (after + i) % fibers_in_run;
+        if ((alive >> candidate & 1) != 0) {
+            return candidate;
+        }
+    }
+    return NOBODY;
+}
+
+static uint32_t highest(void)
+{
+    uint32_t best = NOBODY;
+    for (uint32_t f = 0; f < fibers_in_run; f++) {
+        if ((alive >> f & 1) != 0 &&
+            (best == NOBODY || by_priority.priority[f] > by_priority.priority[best])) {
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* Who goes on after step number `step`, a point or not. */
+static uint32_t choose(uint32_t step, bool is_point)
+{
+    const uint32_t usual = is_point ? running : next_round(running);
+    uint32_t chosen = usual;
+
+    if (alive == 0) {
+        return NOBODY;
+    }
+    if (has_priorities) {
+        bool falls = !is_point;
+        while (entry < by_priority.count && by_priority.change[entry] <= step) {
+            entry++;
+            falls = true;
+        }
+        if (falls) {
+            by_priority.priority[running] = FIBERS_STEPS_MOST - step;
+        }
+        chosen = highest();
+    } else {
+        while (entry < schedule->count && schedule->at[entry].step <= step) {
+            const fibers_switch *at = &schedule->at[entry++];
+            if (at->step == step && at->fiber < fibers_in_run && (alive >> at->fiber & 1) != 0) {
+                chosen = at->fiber;
+            }
+        }
+    }
+    find_next();
+    if (chosen != usual && taken.count < FIBERS_SWITCHES_MOST) {
+        taken.at[taken.count++] = (fibers_switch){step, chosen};
+    }
+    return chosen;
+}
+
+/* A step that is not just a point at which the same fiber goes on. */
+static void decide(uint32_t step, uint32_t alive_before, bool is_point)
+{
+    uint32_t chosen;
+
+    if (step + 1 >= FIBERS_STEPS_MOST) {
+        stuck = true;
+        enter(NOBODY);
+        return; // never: a fiber that is stuck is begun anew
+    }
+    chosen = choose(step, is_point);
+    trace[step] = (fibers_step){(uint8_t)alive_before, (uint8_t)running, (uint8_t)chosen, is_point};
+    if (chosen != running) {
+        enter(chosen);
+    }
+}
+
+void bh__sim_point(void)
+{
+    uint32_t step = steps;
+
+    if (running == NOBODY) {
+        return;
+    }
+    steps = step + 1;
+    if (step < next) {
+        trace[step] = (fibers_step){(uint8_t)alive, (uint8_t)running, (uint8_t)running, true};
+        return;
+    }
+    decide(step, alive, true);
+}
+
+void fibers_yield(void)
+{
+    if (running != NOBODY) {
+        decide(steps++, alive, false);
+    }
+}
+
+/* What a fiber does: the body of one run after the other. */
+static void live(int which)
+{
+    const uint32_t self = (uint32_t)which;
+
+#if TEST_ADDRESS_SANITIZER
+    const void *left_stack;
+    size_t left_bytes;
+    __sanitizer_finish_switch_fiber(NULL, &left_stack, &left_bytes);
+    if (fibers[NOBODY].stack == NULL) {
+        // The first fiber of all is entered from the test, whose stack is known from here on.
+        fibers[NOBODY].stack = left_stack;
+        fibers[NOBODY].stack_bytes = left_bytes;
+    }
+#endif
+    for (;;) {
+        uint32_t alive_before;
+        run_body(run_argument, self);
+        alive_before = alive;
+        alive &= ~(1u << self);
+        decide(steps++, alive_before, false);
+    }
+}
+
+static void make_fibers(void)
+{
+    for (uint32_t f = 0; f < FIBERS_MOST; f++) {
+        fibers[f].stack = stacks[f];
+        fibers[f].stack_bytes = STACK_BYTES;
+        fibers[f].is_new = true;
+        (void)getcontext(&fibers[f].start);
+        fibers[f].start.uc_stack.ss_sp = stacks[f];
+        fibers[f].start.uc_stack.ss_size = STACK_BYTES;
+        fibers[f].start.uc_link = NULL;
+        makecontext(&fibers[f].start, (void (*)(void))live, 1, (int)f);
+    }
+}
+
+static bool run(uint32_t count, void (*body)(void *, uint32_t), void *argument, uint32_t first)
+{
+    if (!fibers_are_made) {
+        make_fibers();
+        fibers_are_made = true;
+    }
+    run_body = body;
+    run_argument = argument;
+    fibers_in_run = count;
+    alive = (1u << count) - 1;
+    stuck = false;
+    entry = 0;
+    steps = 0;
+    taken.count = 0;
+    taken.first = first;
+    find_next();
+    enter(first);
+    if (stuck) {
+        make_fibers();
+    }
+    return !stuck;
+}
+
+bool fibers_run(uint32_t count, void (*body)(void *, uint32_t), void *argument,
+                const fibers_schedule *as_planned)
+{
+    schedule = as_planned;
+    has_priorities = false;
+    return run(count, body, argument, as_planned->first % count);
+}
+
+bool fibers_run_priorities(uint32_t count, void (*body)(void *, uint32_t), void *argument,
+                           const fibers_priorities *priorities)
+{
+    by_priority = *priorities;
+    has_priorities = true;
+    fibers_in_run = count;
+    alive = (1u << count) - 1;
+    return run(count, body, argument, highest());
+}
+
+uint32_t fibers_steps(void)
+{
+    return steps;
+}
+
+const fibers_step *fibers_trace(void)
+{
+    return trace;
+}
+
+const fibers_schedule *fibers_taken(void)
+{
+    return &taken;
+}
