@@ -255,10 +255,13 @@ typedef struct bh_table_options {
     uint64_t max_host_bytes;
     uint64_t max_file_bytes;
     double min_fill; /* fraction of slots in use below which the table shrinks, inside the call
-                        that erases; < 0: never. It does not shrink below some thousand slots, nor
-                        below what capacity and bh_reserve() asked for until bh_compact(). The
+                        that erases; < 0: never. It does not shrink below some thousand slots (255
+                        buckets per subtable at most), nor below what capacity and bh_reserve()
+                        asked for until bh_compact(), nor when a key would find no place. Near the
+                        highest legal value a table grows and shrinks with every few keys. The
                         bound also decides how far a table may grow because of keys that all want
-                        the same few slots. Default: 0.5, or as much as max_fill allows */
+                        the same few slots. Default: 0.5, or less where max_fill is below 0.74
+                        (with 4 subtables) */
     double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.97;
                         default 0.85 */
     uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
@@ -326,7 +329,7 @@ BH_API void bh_table_destroy(bh_table *table);
  * The caller owns all arrays; they must lie in host memory and stay unchanged until the call
  * returns. Calls are synchronous: results are complete when the call returns. Any number of
  * threads may call the same table at once. Large calls use the context's executor, small ones
- * run in the calling thread and wake no other, unless a large table must grow.
+ * run in the calling thread and wake no other, unless a large table must grow or shrink.
  *
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
  * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With

@@ -100,7 +100,7 @@ static int run_slice(call *c, worker *w)
     bh__slice *slice = &w->slice;
 
     slice->inserted = slice->erased = slice->assigned = 0;
-    slice->stalled_path = 0;
+    slice->stalled_path = slice->moved = 0;
     slice->room = 0;
     if (!bh__gate_try_shared(&table->gate)) {
         if (c->in_tasks)
@@ -171,6 +171,9 @@ static void resolve(call *c, worker *w)
             c->status = why;
         refuse(&w->slice);
     }
+    /* The policy may have finished erasing operations of the slice. */
+    if (w && w->slice.erased && table->keys < table->min_keys)
+        table->policy->shrink(table);
     end = system->clock_nanoseconds(system->state);
     if (end - begin > table->longest_pause_ns)
         table->longest_pause_ns = end - begin;

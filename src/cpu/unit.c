@@ -5,55 +5,8 @@
 #include "cpu/unit.h"
 #include "targets/target.h"
 
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 0
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 0
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 1
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 8
-#define BH_APART 1
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 4
-#define BH_APART 1
-#include "cpu/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 1
-#include "cpu/unit_instance.h"
+#define BH_INSTANCE_FILE "cpu/unit_instance.h"
+#include "tables/instances.h"
 
 #if defined(BH_SPECIAL_TARGET)
 #define BH_UNIT bh__unit_special

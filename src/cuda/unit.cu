@@ -7,52 +7,5 @@
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
 
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 0
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 0
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 1
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 8
-#define BH_APART 1
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 4
-#define BH_APART 1
-#include "cuda/unit_instance.h"
-
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 1
-#include "cuda/unit_instance.h"
+#define BH_INSTANCE_FILE "cuda/unit_instance.h"
+#include "tables/instances.h"

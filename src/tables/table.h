@@ -79,7 +79,8 @@ typedef struct bh__slice {
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
     uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
     uint8_t again;        /* the policy has sent this slice round once, for room it saw */
-    uint8_t turnover;     /* keys have been erased since the table's parts got their sizes */
+    uint8_t turnover;     /* many keys have been erased: see bh__turnover */
+    uint8_t moved;        /* keys that were there have changed their places */
     uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
                              tried and cannot be done; what comes behind them was not tried */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
@@ -147,7 +148,7 @@ struct bh_table {
      * set aside: it never lets max_fill be passed. */
     uint64_t room;
     uint64_t keys;
-    uint64_t erases;  /* keys erased since the table's parts got their sizes */
+    uint64_t erases;  /* keys erased since the table was empty, grew or was built anew */
     uint64_t changes; /* how often something changed, for export's cursor */
     const char *target;
 
@@ -233,7 +234,7 @@ static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
         bh__atomic_add(&table->keys, difference, __ATOMIC_RELAXED);
     if (slice->erased)
         bh__atomic_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
-    if (slice->inserted | slice->erased | slice->assigned)
+    if (slice->inserted | slice->erased | slice->assigned | slice->moved)
         bh__atomic_add(&table->changes, 1, __ATOMIC_RELAXED);
     bh__room_give(table, slice->room);
     if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != slice->target)

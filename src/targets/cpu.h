@@ -14,6 +14,9 @@
  * kind of operation, and what does not apply must vanish from it. */
 #define BH_FN static inline __attribute__((always_inline, unused))
 
+/* But for what is long and rarely run. */
+#define BH_FN_RARE static __attribute__((noinline, unused))
+
 BH_FN uint32_t bh_load32(const void *p)
 {
     return bh__atomic_load((const uint32_t *)p, __ATOMIC_ACQUIRE);

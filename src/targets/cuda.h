@@ -18,6 +18,7 @@
 
 #define BH_TARGET_NAME "cuda"
 #define BH_FN static __device__ __forceinline__
+#define BH_FN_RARE static __device__ __noinline__
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1

@@ -13,6 +13,7 @@
  *
  *   BH_TARGET_NAME             the target's name, a string
  *   BH_FN                      how a function of operation text is declared
+ *   BH_FN_RARE                 the same for what is long and rarely run: it is not inlined
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.

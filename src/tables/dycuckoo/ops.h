@@ -290,7 +290,7 @@ typedef struct DY(op) {
     uint8_t counter; /* the key's, in its home's meta word */
     uint8_t depth;   /* SEARCH: moves in the path */
     uint8_t deepest; /* SEARCH: moves allowed */
-    uint8_t looks;   /* SEARCH: buckets looked at so far */
+    uint8_t looks;   /* SEARCH: full buckets looked at so far; EVICT has been tried */
     uint8_t op;
     uint8_t outcome;
 } DY(op);
@@ -386,7 +386,7 @@ BH_FN void DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint6
 
 /* Moves the pair in `slot` of `from` to `to`, if that is still its other place, as an operation of
  * its own. */
-BH_FN bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
+BH_FN_RARE bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
                                uint64_t to)
 {
     uint64_t from_meta = bh_load64(bh_dy_at(from)), to_meta = bh_load64(bh_dy_at(to));
@@ -474,7 +474,7 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
             *next = bh_dy_region(line, BUCKET);
             return BH_NEXT;
         }
-        value = DY(value)(line, bh_first(view.match));
+        value = slice->values_out ? DY(value)(line, bh_first(view.match)) : 0;
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
         if (BH_VALUE_BYTES && slice->values_out)
@@ -572,13 +572,12 @@ BH_FN uint64_t DY(walk)(const bh_dy_geometry *geometry, const DY(op) *op, uint32
 }
 
 /*
- * SEARCH goes on to the next bucket: beyond the one that `line` is, the path's end, if it may be
+ * The next bucket that SEARCH looks at, or 0: beyond `line`, the path's end, if the path may be
  * longer; else beside it, the next resident of the bucket before; else before that; else from the
- * other one of the key's two buckets; else the same with longer paths; else the operation stalls.
+ * other one of the key's two buckets; else the same with longer paths.
  */
-BH_FN bh_answer DY(search_on)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+BH_FN uint64_t DY(search_on)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t line)
 {
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     uint32_t slot = 0;
     uint64_t to = 0;
 
@@ -599,57 +598,80 @@ BH_FN bh_answer DY(search_on)(bh__slice *slice, DY(op) *op, uint64_t line, bh_re
             op->deepest = BH_DY_PATH_MOST;
             line = op->from = op->home;
         } else {
-            slice->stalled_path = 1;
-            return BH_STALL;
+            return 0;
         }
     }
     op->path = (op->path & ((1u << 4 * op->depth) - 1)) | slot << 4 * op->depth;
     op->depth++;
-    *next = bh_dy_region(to, BUCKET);
-    return BH_NEXT;
+    return to;
 }
 
-BH_FN bh_answer DY(back_to)(DY(op) *op, bh_dy_state state, bh_region *next)
+/* A step of SEARCH: `line` is the end of the path, or home when it begins. Sets what it has moved
+ * and the next bucket. */
+BH_FN_RARE bh_answer DY(search)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t line,
+                                uint8_t *has_moved, uint64_t *next)
 {
-    op->state = (uint8_t)state;
-    *next = bh_dy_region(state == BH_DY_HOME ? op->home : op->other, BUCKET);
-    return BH_NEXT;
+    if (op->depth) {
+        uint64_t from = DY(walk)(geometry, op, op->depth - 1u);
+        bh_dy_moved moved =
+            DY(try_move)(geometry, from, op->path >> 4 * (op->depth - 1u) & 15u, line);
+
+        if (moved == BH_DY_BUSY)
+            return BH_RETRY;
+        if (moved != BH_DY_MOVED && ++op->looks > BH_DY_LOOKS_MOST)
+            return BH_STALL;
+        if (moved == BH_DY_MOVED) {
+            *has_moved = 1;
+            if (--op->depth) {
+                /* `from` has a free slot now: on with the move before this one. */
+                *next = from;
+                return BH_NEXT;
+            }
+        }
+        if (moved != BH_DY_FULL) {
+            /* Things are no longer as they were, or this was the first move: look at everything
+             * anew. */
+            op->state = BH_DY_OTHER;
+            *next = op->other;
+            return BH_NEXT;
+        }
+    }
+    *next = DY(search_on)(geometry, op, line);
+    return *next ? BH_NEXT : BH_STALL;
 }
 
 BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    uint64_t from = DY(walk)(geometry, op, op->depth - 1u);
-    bh_dy_moved moved;
+    /* Copies, so that nobody else has a pointer to the slice. */
+    uint64_t to = line;
+    uint8_t moved = 0;
+    bh_answer answer =
+        DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
 
-    if (++op->looks > BH_DY_LOOKS_MOST) {
-        slice->stalled_path = 1;
-        return BH_STALL;
-    }
-    moved = DY(try_move)(geometry, from, op->path >> 4 * (op->depth - 1u) & 15u, line);
-    if (moved == BH_DY_BUSY)
-        return BH_RETRY;
-    if (moved == BH_DY_FULL)
-        return DY(search_on)(slice, op, line, next);
-    /* `from` has a free slot now: on with the move before this one. Or things are no longer as they
-     * were, or this was the first move: look at everything anew. */
-    if (moved == BH_DY_STALE || !--op->depth)
-        return DY(back_to)(op, BH_DY_OTHER, next);
-    *next = bh_dy_region(from, BUCKET);
-    return BH_NEXT;
+    slice->moved |= moved;
+    slice->stalled_path |= answer == BH_STALL;
+    *next = bh_dy_region(to, BUCKET);
+    return answer;
 }
 
-/* Home is full and the key is nowhere, as it seemed. Keys have been erased since the subtables got
- * their sizes: there may be room in the home of one of home's guests. Answers 0 when it has none,
- * or one was tried already. */
-BH_FN int DY(evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t meta,
-                    bh_region *next)
+/* Both buckets of a key are full. */
+BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    op->state = BH_DY_SEARCH;
+    op->from = op->home;
+    op->depth = 0;
+    op->deepest = 1;
+    op->path = 0;
+    return DY(step_search)(slice, op, op->home, next);
+}
+
+/* Home is full and the key is nowhere, as it seemed. Many keys have been erased: there may be room
+ * in the home of one of home's guests. Answers that guest's home; 0 when there is no guest. */
+BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t home,
+                              uint64_t meta)
+{
     uint32_t left = bh_dy_maybe_guests(meta, SLOTS);
 
-    if (!slice->turnover || op->looks)
-        return 0;
     for (; left; left &= left - 1) {
         uint32_t slot = bh_first(left);
         bh_dy_places places =
@@ -661,8 +683,7 @@ BH_FN int DY(evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t 
         op->path = slot;
         op->looks = 1;
         op->state = BH_DY_EVICT;
-        *next = bh_dy_region(places.home, BUCKET);
-        return 1;
+        return places.home;
     }
     return 0;
 }
@@ -676,7 +697,10 @@ BH_FN bh_answer DY(step_evict)(bh__slice *slice, DY(op) *op, uint64_t line, bh_r
         return BH_RETRY;
     if (moved == BH_DY_FULL)
         return DY(go_other)(slice, op, op->home, next);
-    return DY(back_to)(op, BH_DY_HOME, next);
+    slice->moved |= moved == BH_DY_MOVED;
+    op->state = BH_DY_HOME;
+    *next = bh_dy_region(op->home, BUCKET);
+    return BH_NEXT;
 }
 
 /* Whether a new key shall rather go to its other bucket. Never, but for an experiment: the paper
@@ -707,9 +731,14 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (DY(full)(view.meta)) {
-            if (slice->room && DY(evict)(slice, op, line, view.meta, next))
-                return BH_NEXT;
-            return DY(go_other)(slice, op, line, next);
+            uint64_t to = 0;
+
+            if (slice->turnover && slice->room && !op->looks)
+                to = DY(evict)((const bh_dy_geometry *)slice->geometry, op, line, view.meta);
+            if (!to)
+                return DY(go_other)(slice, op, line, next);
+            *next = bh_dy_region(to, BUCKET);
+            return BH_NEXT;
         }
         if (!slice->room)
             return BH_STALL;
@@ -757,12 +786,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         bh_dy_unlock(op->home, home.meta);
         if (!slice->room)
             return BH_STALL;
-        op->state = BH_DY_SEARCH;
-        op->from = op->home;
-        op->depth = 0;
-        op->deepest = 1;
-        op->path = 0;
-        return DY(search_on)(slice, op, op->home, next);
+        return DY(begin_search)(slice, op, next);
     } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
         home.meta = DY(insert)(slice, op, op->home, home.meta, 0);
     } else {
@@ -794,7 +818,7 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
  * --------------------------------------------------------------------------------------------- */
 
 /* In a pass: runs one operation to its end, or until it stalls. */
-BH_FN bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
+BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
     bh_answer answer;
     DY(op) op;
@@ -832,7 +856,7 @@ BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to,
  * twice, so no move disturbs another. Answers the bucket that has room now, or 0, nothing changed,
  * when no path was found. `merge` is NULL, or the halving that is going on: see stays_undoable.
  */
-BH_FN uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *root,
+BH_FN_RARE uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *root,
                              const bh_dy_resize *merge)
 {
     bh_dy_node nodes[BH_DY_SEARCH_MOST];
@@ -1020,7 +1044,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 
 /* Where a key goes for which a halving leaves no slot: to the other bucket of its pair, which lies
  * in another subtable. That is home, if it was a guest. */
-BH_FN bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
+BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
 {
     const bh_dy_geometry *geometry = merge->geometry;
     BH_KEY key = BH_LOAD_KEY(DY(key_at)(high, slot));
@@ -1109,7 +1133,7 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 
 /* One key that a halving has left: a place for it along a longer path. Answers 0 when there is
  * none. */
-BH_FN int DY(place_one)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
+BH_FN_RARE int DY(place_one)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
 {
     bh_dy_moving key = DY(way_out)(merge, high, slot);
     uint64_t root[2] = {high - half, key.to}, meta;

@@ -145,9 +145,12 @@ static int choose_options(bh_table *table)
                  HIGHEST_MAX_FILL);
         return 0;
     }
+    /* Well below what is left after growth, or a table of just that size would grow and shrink with
+     * every few keys. */
     if (o->min_fill == 0)
-        o->min_fill = DEFAULT_MIN_FILL < o->max_fill * d / (d + 1) ? DEFAULT_MIN_FILL
-                                                                   : o->max_fill * d / (d + 1);
+        o->min_fill = DEFAULT_MIN_FILL < 0.85 * o->max_fill * d / (d + 1)
+                          ? DEFAULT_MIN_FILL
+                          : 0.85 * o->max_fill * d / (d + 1);
     if (!(o->min_fill <= o->max_fill * d / (d + 1))) {
         bh__fail(BH_ERR_ARGUMENT,
                  "min_fill is %g; with max_fill %g and %u subtables it must be at most %g, or a "
@@ -477,6 +480,9 @@ static bh_status grow(dycuckoo *t)
     bytes = 2 * buckets * bucket_bytes(table);
     if (!bh__block_bytes(bytes, &committed))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    /* What a halving could not give back is there already. */
+    if (committed < t->block[subtable].committed)
+        committed = t->block[subtable].committed;
     committed = table->bytes - t->block[subtable].committed + committed;
     status = check_budget(table, committed);
     if (!status)
@@ -492,6 +498,7 @@ static bh_status grow(dycuckoo *t)
     table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS);
     bring_home(t, &split);
     table->keys_moved += split.moved;
+    table->erases = 0;
     return BH_OK;
 }
 
@@ -555,6 +562,9 @@ static int worth_growing(const bh_table *table)
     double d = (double)table->options.dycuckoo.subtables;
     double least = table->options.min_fill > 0 ? table->options.min_fill : DEFAULT_MIN_FILL / 2;
 
+    /* Where max_fill is beyond what can be filled, tables must grow before they get there. */
+    if (least > 0.9 * placeable_fill(table) * d / (d + 1))
+        least = 0.9 * placeable_fill(table) * d / (d + 1);
     return table->slots < BH_DY_FLOOR_SLOTS ||
            (double)table->keys * d / (d + 1) >= least * (double)table->slots;
 }
