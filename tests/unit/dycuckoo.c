@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/random.h"
+#include "support/system.h"
 #include "support/tables.h"
 
 #define BH_TARGET_SCALAR 1
@@ -297,6 +298,97 @@ static void halving_is_undone(void **state)
     bh_table_destroy(table);
 }
 
+/* Ordinary keys are never refused, however near max_fill and min_fill are to what can be filled; and
+ * a table does not change its size with every few keys, unless it was asked to. */
+static void ordinary_keys_are_welcome(void **state)
+{
+    static const double max_fills[] = {0, 0.6, 0.97};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t f = 0; f < TEST_COUNT(max_fills); f++) {
+            for (uint32_t d = 2; d <= 8; d += 3) {
+                const test_widths widths = test_all_widths[w];
+                const uint64_t step = test_scaled(1000);
+                bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+                bh_table *table = NULL;
+                uint64_t n = 0;
+
+                options.dycuckoo.subtables = d;
+                options.max_fill = max_fills[f];
+                // As high as it may be, once; the default else.
+                options.min_fill = f == 2 ? 0.97 * d / (d + 1) - 1e-9 : 0;
+                table = table_with(context, &options);
+                for (int call = 0; call < 60; call++) {
+                    batch some = numbered(widths, n, step);
+                    check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+                    batch_check_all(&some, BH_INSERTED);
+                    n += step;
+                    batch_free(&some);
+                }
+                if (f < 2) {
+                    // Just where it has grown: a few keys go and come.
+                    const uint64_t full = table_stats(table).max_keys;
+                    batch few = numbered(widths, n, full + 1 - n);
+                    bh_table_stats before, after;
+
+                    check_status(batch_call(table, BH_INSERT, &few), BH_OK);
+                    before = table_stats(table);
+                    few.n = few.n < 3 ? few.n : 3;
+                    for (int turn = 0; turn < 50; turn++) {
+                        check_status(batch_call(table, BH_ERASE, &few), BH_OK);
+                        check_status(batch_call(table, BH_INSERT, &few), BH_OK);
+                    }
+                    after = table_stats(table);
+                    check(after.grows == before.grows && after.shrinks == before.shrinks,
+                          "%llu grows and %llu shrinks for a few keys",
+                          (unsigned long long)(after.grows - before.grows),
+                          (unsigned long long)(after.shrinks - before.shrinks));
+                    n = full + 1;
+                    batch_free(&few);
+                }
+                check_holds(table, widths, 0, n);
+                check(table_stats(table).reseeds == 0, "random keys made it change its seed");
+                bh_table_destroy(table);
+            }
+        }
+    }
+}
+
+/* Where the system takes no memory back, the table says that it has it, and uses it again. */
+static void refused_decommit(void **state)
+{
+    const test_widths widths = {8, 8};
+    const uint64_t n = test_scaled(100000);
+    watched_system watched;
+    bh_context *own = NULL;
+    bh_table *table = NULL;
+    uint64_t bytes = 0;
+    (void)state;
+
+    watched_start(&watched);
+    own = context_new(2, NULL, &watched.system);
+    table = table_new(own, 8, 8, 1);
+    watched_refuse(&watched, WATCH_BIT(WATCH_DECOMMIT), 1, true);
+    for (int turn = 0; turn < 3; turn++) {
+        batch all = numbered(widths, 0, n);
+
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        check_holds(table, widths, 0, n);
+        check(turn == 0 || table_stats(table).bytes_total == bytes,
+              "%llu bytes, and %llu before", (unsigned long long)table_stats(table).bytes_total,
+              (unsigned long long)bytes);
+        bytes = table_stats(table).bytes_total;
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        check(table_stats(table).bytes_total == bytes, "memory was counted as given back");
+        batch_free(&all);
+    }
+    check(watched_allow(&watched) > 0, "nothing was refused");
+    bh_table_destroy(table);
+    bh_context_destroy(own);
+    watched_end(&watched);
+}
+
 /* The paper's way of spreading keys: after growth the larger subtables hold about root 2 times the
  * keys of the smaller, and everything else holds as ever. */
 static void theorem1_spreads(void **state)
@@ -349,6 +441,8 @@ int main(void)
         cmocka_unit_test(fill_stays_between_its_bounds),
         cmocka_unit_test(floors_and_compact),
         cmocka_unit_test(halving_is_undone),
+        cmocka_unit_test(ordinary_keys_are_welcome),
+        cmocka_unit_test(refused_decommit),
         cmocka_unit_test(theorem1_spreads),
     };
     if (!test_target_runs()) {
