@@ -2,8 +2,8 @@
  * growth: a table that begins with capacity 1 and is filled in calls of some keys each.
  *
  * Beside it stands a table reserved for the same keys, in the same repetition: how much of the
- * speed of inserting into reserved space is left, page touching included, and of finding
- * afterwards. The two are measured one right after the other, the first one changing with the
+ * speed of inserting into reserved space in such calls is left, page touching included, and of
+ * finding afterwards. The two are measured one right after the other, the first one changing with the
  * repetition, because a rate of this machine holds for a moment only.
  *
  * Then what growth costs besides time: keys moved for each key inserted, however many come in a
@@ -30,7 +30,7 @@ typedef struct couple {
     int grown_first;
 } couple;
 
-/* Runs an operation on both tables, the grown one in calls of `part` keys. */
+/* Runs an operation on both tables in calls of `part` keys. */
 static void compare(const bench *b, result *r, const couple *c, bh_op op, const uint32_t *keys,
                     uint32_t *values, uint64_t n, uint64_t part, double *longest)
 {
@@ -41,7 +41,7 @@ static void compare(const bench *b, result *r, const couple *c, bh_op op, const 
         if (i != c->grown_first)
             grown = timed(b, op, c->grown, keys, values, n, part, longest);
         else
-            reserved = timed(b, op, c->reserved, keys, values, n, n, NULL);
+            reserved = timed(b, op, c->reserved, keys, values, n, part, NULL);
     enter_beside(r, n, grown, before, b->limit);
     sample(&r->value, reserved / grown);
     r->batch = part;

@@ -11,8 +11,8 @@
  * two are compared element by element. Where equal keys may take effect in any order, the elements
  * of each key are taken together, and the test looks for one order that explains all their
  * outcomes, all values read, and what the table holds afterwards. Small universes of keys make
- * collisions and turnover of slots; large ones make growth. The sequences have tides: for some calls
- * the table fills, for some it empties, so that it grows, shrinks and grows again.
+ * collisions and turnover of slots; large ones make growth. The sequences have tides: for some
+ * calls the table fills, for some it empties, so that it grows, shrinks and grows again.
  */
 #include <inttypes.h>
 #include <stdio.h>

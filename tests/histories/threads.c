@@ -90,9 +90,8 @@ typedef struct scene {
     // What a player does in this round while player 0 judges the one before lies in the other half.
     part parts[2][PLAYERS_MOST];
     atomic_uint_fast64_t stamp;
-    // Meeting: how often players have come here.
-    atomic_uint_fast64_t arrived;
-    atomic_uint_fast64_t started;
+    pthread_barrier_t meeting;
+    atomic_uint_fast64_t started; // how often players have been ready to start
     // Interrupting, in one round.
     atomic_uint calling;     // the player who is to be interrupted and makes calls, plus 1
     atomic_bool interrupted; // in the middle of a call
@@ -115,23 +114,23 @@ static uint64_t scene_key(const scene *s, uint64_t k)
 
 /* --- meeting ----------------------------------------------------------------------------- */
 
-/* Waits until all players have come here as often as this one. */
-static void scene_meet(atomic_uint_fast64_t *counter, uint32_t players, bool patient)
+/* Waits until all players are here. They come from scene_meet(), from which a player that had to be
+ * woken returns late; this time nobody sleeps. */
+static void scene_start(scene *s)
 {
-    const uint64_t mine = atomic_fetch_add(counter, 1);
-    const uint64_t all = (mine / players + 1) * players;
+    const uint64_t mine = atomic_fetch_add(&s->started, 1);
+    const uint64_t all = (mine / s->players + 1) * s->players;
 
-    for (uint64_t waits = 0; atomic_load(counter) < all; waits++) {
-        if (waits < 200) {
-            continue;
-        }
-        if (!patient || waits < 220) {
+    for (uint64_t waits = 0; atomic_load(&s->started) < all; waits++) {
+        if (waits >= 200) {
             (void)sched_yield();
-        } else {
-            struct timespec little = {0, 20000};
-            (void)nanosleep(&little, NULL);
         }
     }
+}
+
+static void scene_meet(scene *s)
+{
+    (void)pthread_barrier_wait(&s->meeting);
 }
 
 /* --- the calls --------------------------------------------------------------------------- */
@@ -596,9 +595,10 @@ static void scene_play(void *argument, uint32_t player)
             call_prepare(s, &mine->calls[i],
                          1 + (round * PLAYERS_MOST + player) * CALLS_MOST + i, round, &random);
         }
-        scene_meet(&s->arrived, s->players, true);
-        // Who had to be woken comes late: once more, wide awake.
-        scene_meet(&s->started, s->players, false);
+        scene_meet(s);
+        if (!interrupts) {
+            scene_start(s);
+        }
         if (interrupts && player == victim) {
             interruption_play(&interrupting, s, player, mine, &random);
         } else {
@@ -610,7 +610,7 @@ static void scene_play(void *argument, uint32_t player)
             }
             atomic_fetch_add(&s->others, 1);
         }
-        scene_meet(&s->arrived, s->players, true);
+        scene_meet(s);
         if (player == 0) {
             scene_judge(s, s->parts[round % 2]);
             interruptions += atomic_load(&s->interrupted);
@@ -665,15 +665,17 @@ static void scene_run(scene *s, bh_context *context, bool filled, rng *random)
     }
     scene_look(s, s->before);
     atomic_init(&s->stamp, 1);
-    atomic_init(&s->arrived, 0);
     atomic_init(&s->started, 0);
     atomic_init(&s->calling, 0);
     atomic_init(&s->interrupted, false);
     atomic_init(&s->over, false);
     atomic_init(&s->others, 0);
+    check(pthread_barrier_init(&s->meeting, NULL, s->players) == 0,
+          "no barrier for the test itself");
     atomic_store(&playing, s);
     threads_run(s->players, scene_play, s);
     atomic_store(&playing, NULL);
+    (void)pthread_barrier_destroy(&s->meeting);
     stats = table_stats(s->table);
     grows += stats.grows;
     shrinks += stats.shrinks;

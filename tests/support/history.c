@@ -320,9 +320,10 @@ void history_print_key(const history_event *events, uint64_t count, uint64_t key
     print_content("before", present, value);
     for (uint64_t i = 0; i < count; i++) {
         const history_event *event = &events[i];
-        fprintf(stderr, "  [%llu, %llu] %s given %#llx: outcome %u", (unsigned long long)event->begin,
-                (unsigned long long)event->end, batch_operation_name((int)event->op),
-                (unsigned long long)event->operand, event->outcome);
+        fprintf(stderr, "  [%llu, %llu] %s given %#llx: outcome %u",
+                (unsigned long long)event->begin, (unsigned long long)event->end,
+                batch_operation_name((int)event->op), (unsigned long long)event->operand,
+                event->outcome);
         if (event->op == BH_FIND && event->outcome == BH_FOUND) {
             fprintf(stderr, ", read %#llx", (unsigned long long)event->answer);
         }

@@ -37,8 +37,8 @@ typedef struct history_event {
     uint8_t outcome;  /* a bh_outcome, BH_NOT_DONE for "had no effect", or HISTORY_NOT_SAID */
     uint64_t begin;   /* stamps, begin <= end: a took effect before b if a.end < b.begin */
     uint64_t end;
-    uint64_t chain; /* 0, or the number of an ordered call: its elements, which have the same stamps,
-                       take effect in the order in which they are listed */
+    uint64_t chain; /* 0, or the number of an ordered call: its elements, which have the same
+                       stamps, take effect in the order in which they are listed */
 } history_event;
 
 typedef enum history_verdict {
