@@ -20,8 +20,9 @@
 static void draw_batch(rng *random, const scene *s, const uint8_t *hot, uint64_t largest,
                        scene_call *call)
 {
-    static const uint8_t ops[] = {BH_INSERT, BH_INSERT,     BH_INSERT, BH_ERASE, BH_ERASE, BH_ERASE,
-                                  BH_FIND,   BH_INSERT_NEW, BH_UPDATE, BH_ADD,   BH_MIN,   BH_MAX};
+    static const uint8_t ops[] = {BH_INSERT, BH_INSERT, BH_INSERT,     BH_ERASE,  BH_ERASE,
+                                  BH_FIND,   BH_FIND,   BH_INSERT_NEW, BH_UPDATE, BH_ADD,
+                                  BH_MIN,    BH_MAX};
     const uint64_t kinds = s->value_bytes > 0 ? TEST_COUNT(ops) : TEST_COUNT(ops) - 3;
 
     call->what = random_below(random, 4) == 0 ? SCENE_APPLY : SCENE_CALL;
@@ -54,6 +55,21 @@ static void draw_call(rng *random, const scene *s, const uint8_t *hot, uint64_t 
     }
 }
 
+/* Puts all numbers in some order, those of the first `together` places among themselves: six keys
+ * that have the same home come first. */
+static void draw_order(rng *random, uint8_t order[SCENE_KEYS], uint32_t together)
+{
+    static const uint8_t by_home[SCENE_KEYS] = {0, 1, 2, 3, 8, 9, 4, 5, 6, 7, 10, 11};
+
+    for (uint32_t i = 0; i < SCENE_KEYS; i++) {
+        // A shuffle: each takes the place of one before it, or its own.
+        const uint32_t from = i < together ? 0 : together;
+        const uint32_t place = from + (uint32_t)random_below(random, i - from + 1);
+        order[i] = order[place];
+        order[place] = by_home[i];
+    }
+}
+
 static scene draw_scene(uint64_t seed)
 {
     static const uint32_t capacities[] = {1, 1, 1, 4, 6, 7};
@@ -75,15 +91,12 @@ static scene draw_scene(uint64_t seed)
     s.capacity = capacities[random_below(random, TEST_COUNT(capacities))];
     s.seed = random_below(random, 1000);
 
-    for (uint32_t i = 0; i < SCENE_KEYS; i++) {
-        uint32_t place = (uint32_t)random_below(random, i + 1);
-        all[i] = all[place];
-        all[place] = (uint8_t)i;
-    }
-    // The first four are hot. What is there at the start is drawn from all.
+    // The first four are hot; in half of the scenes they have the same home. What is there at the
+    // start is drawn from all.
+    draw_order(random, all, random_below(random, 2) == 0 ? 6 : SCENE_KEYS);
     s.start_count = (uint8_t)random_below(random, SCENE_START_CALLS + 1);
     for (uint32_t c = 0; c < s.start_count; c++) {
-        draw_batch(random, &s, &all[4 * random_below(random, 3)], SCENE_ELEMENTS, &s.start[c]);
+        draw_batch(random, &s, &all[4 * random_below(random, 3)], 4, &s.start[c]);
         if (random_below(random, 2) == 0) {
             s.start[c].element[0].op = BH_INSERT;
         }
@@ -91,7 +104,7 @@ static scene draw_scene(uint64_t seed)
     // In small scenes a schedule is likelier to hit the one place that matters.
     s.fibers = (uint8_t)(2 + random_below(random, 1 + random_below(random, FIBERS_MOST - 1)));
     calls = 1 + random_below(random, SCENE_CALLS);
-    largest = 1 + random_below(random, SCENE_ELEMENTS);
+    largest = 1 + random_below(random, random_below(random, 4) == 0 ? SCENE_ELEMENTS : 3);
     for (uint32_t f = 0; f < s.fibers; f++) {
         s.fiber[f].count = (uint8_t)(1 + random_below(random, calls));
         for (uint32_t c = 0; c < s.fiber[f].count; c++) {

@@ -27,7 +27,7 @@
 #endif
 
 #define STACK_BYTES (256u * 1024)
-#define NOBODY FIBERS_MOST /* the test itself, outside of a run */
+#define NOBODY FIBERS_ALL /* the test itself, outside of a run */
 
 typedef struct fiber {
     jmp_buf place;
@@ -35,10 +35,13 @@ typedef struct fiber {
     ucontext_t start;
     const void *stack;
     size_t stack_bytes;
+    void (*task)(void *argument, uint64_t index); // a helper's
+    void *argument;
+    uint64_t index;
 } fiber;
 
-static unsigned char stacks[FIBERS_MOST][STACK_BYTES] __attribute__((aligned(64)));
-static fiber fibers[FIBERS_MOST + 1];
+static unsigned char stacks[FIBERS_ALL][STACK_BYTES] __attribute__((aligned(64)));
+static fiber fibers[FIBERS_ALL + 1];
 static bool fibers_are_made = false;
 
 /* The run. */
@@ -46,7 +49,6 @@ static void (*run_body)(void *argument, uint32_t fiber);
 static void *run_argument;
 static uint32_t running = NOBODY;
 static uint32_t alive; // a bit for each fiber that has not ended
-static uint32_t fibers_in_run;
 static bool stuck;
 
 /* Its schedule: `next` is the step at which something may have to be decided. */
@@ -97,8 +99,8 @@ static void find_next(void)
 /* The one that goes on at a yield or an end when nothing else is said. */
 static uint32_t next_round(uint32_t after)
 {
-    for (uint32_t i = 1; i <= fibers_in_run; i++) {
-        uint32_t candidate = (after + i) % fibers_in_run;
+    for (uint32_t i = 1; i <= FIBERS_ALL; i++) {
+        uint32_t candidate = (after + i) % FIBERS_ALL;
         if ((alive >> candidate & 1) != 0) {
             return candidate;
         }
@@ -109,7 +111,7 @@ static uint32_t next_round(uint32_t after)
 static uint32_t highest(void)
 {
     uint32_t best = NOBODY;
-    for (uint32_t f = 0; f < fibers_in_run; f++) {
+    for (uint32_t f = 0; f < FIBERS_ALL; f++) {
         if ((alive >> f & 1) != 0 &&
             (best == NOBODY || by_priority.priority[f] > by_priority.priority[best])) {
             best = f;
@@ -140,7 +142,7 @@ static uint32_t choose(uint32_t step, bool is_point)
     } else {
         while (entry < schedule->count && schedule->at[entry].step <= step) {
             const fibers_switch *at = &schedule->at[entry++];
-            if (at->step == step && at->fiber < fibers_in_run && (alive >> at->fiber & 1) != 0) {
+            if (at->step == step && at->fiber < FIBERS_ALL && (alive >> at->fiber & 1) != 0) {
                 chosen = at->fiber;
             }
         }
@@ -191,7 +193,31 @@ void fibers_yield(void)
     }
 }
 
-/* What a fiber does: the body of one run after the other. */
+void fibers_help(uint32_t count, void (*task)(void *argument, uint64_t index), void *argument)
+{
+    uint32_t helpers = 0;
+    uint32_t next_task = 0;
+
+    // The last task is the caller's, and so are those for which no helper is free.
+    for (uint32_t f = FIBERS_MOST; f < FIBERS_ALL && next_task + 1 < count; f++) {
+        if (running != NOBODY && (alive >> f & 1) == 0) {
+            fibers[f].task = task;
+            fibers[f].argument = argument;
+            fibers[f].index = next_task++;
+            helpers |= 1u << f;
+        }
+    }
+    alive |= helpers;
+    for (; next_task < count; next_task++) {
+        task(argument, next_task);
+    }
+    // One that has ended may help someone else by now: waiting for that too does no harm.
+    while ((alive & helpers) != 0) {
+        fibers_yield();
+    }
+}
+
+/* What a fiber does: the body of one run after the other, or a helper its tasks. */
 static void live(int which)
 {
     const uint32_t self = (uint32_t)which;
@@ -208,7 +234,11 @@ static void live(int which)
 #endif
     for (;;) {
         uint32_t alive_before;
-        run_body(run_argument, self);
+        if (self < FIBERS_MOST) {
+            run_body(run_argument, self);
+        } else {
+            fibers[self].task(fibers[self].argument, fibers[self].index);
+        }
         alive_before = alive;
         alive &= ~(1u << self);
         decide(steps++, alive_before, false);
@@ -217,7 +247,7 @@ static void live(int which)
 
 static void make_fibers(void)
 {
-    for (uint32_t f = 0; f < FIBERS_MOST; f++) {
+    for (uint32_t f = 0; f < FIBERS_ALL; f++) {
         fibers[f].stack = stacks[f];
         fibers[f].stack_bytes = STACK_BYTES;
         fibers[f].is_new = true;
@@ -237,7 +267,6 @@ static bool run(uint32_t count, void (*body)(void *, uint32_t), void *argument, 
     }
     run_body = body;
     run_argument = argument;
-    fibers_in_run = count;
     alive = (1u << count) - 1;
     stuck = false;
     entry = 0;
@@ -265,8 +294,7 @@ bool fibers_run_priorities(uint32_t count, void (*body)(void *, uint32_t), void 
 {
     by_priority = *priorities;
     has_priorities = true;
-    fibers_in_run = count;
-    alive = (1u << count) - 1;
+    alive = (1u << count) - 1; // for highest()
     return run(count, body, argument, highest());
 }
 

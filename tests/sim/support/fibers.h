@@ -6,6 +6,8 @@
  * or its end. Steps are counted over all fibers. At a point the fiber goes on unless the schedule
  * says otherwise; at a yield or an end another one takes over. What a run did follows from its
  * schedule alone, so a schedule that failed once fails again.
+ *
+ * A fiber can have tasks run by helpers, which are fibers of the same run that end with their task.
  */
 #ifndef BULKHASH_TESTS_SIM_SUPPORT_FIBERS_H
 #define BULKHASH_TESTS_SIM_SUPPORT_FIBERS_H
@@ -13,7 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FIBERS_MOST 4
+#define FIBERS_MOST 4 /* in a run, without their helpers */
+#define FIBERS_HELPERS 4
+#define FIBERS_ALL (FIBERS_MOST + FIBERS_HELPERS)
 
 /* After so many steps a run is given up as one that never ends. */
 #define FIBERS_STEPS_MOST 20000
@@ -45,7 +49,7 @@ typedef struct fibers_schedule {
  * and so does one that yields.
  */
 typedef struct fibers_priorities {
-    uint32_t priority[FIBERS_MOST]; /* all different, above FIBERS_STEPS_MOST */
+    uint32_t priority[FIBERS_ALL]; /* all different, above FIBERS_STEPS_MOST */
     uint32_t count;
     uint32_t change[FIBERS_SWITCHES_MOST]; /* ascending */
 } fibers_priorities;
@@ -73,5 +77,9 @@ const fibers_schedule *fibers_taken(void);
 
 /* Lets another fiber run. Does nothing outside of a run. */
 void fibers_yield(void);
+
+/* Runs task(argument, i) for every i in [0, count) and returns when all have ended: in a run by
+ * helpers, as far as some are free, and the fiber that calls it. */
+void fibers_help(uint32_t count, void (*task)(void *argument, uint64_t index), void *argument);
 
 #endif

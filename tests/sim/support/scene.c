@@ -14,7 +14,7 @@
 #define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
-/* --- the system: memory that can be copied as a whole ----------------------------------- */
+/* --- the system: memory that can be copied as a whole, fibers for threads ---------------- */
 
 #define ARENA_BYTES (1u << 20)
 #define PIECES_MOST 64
@@ -115,22 +115,20 @@ static const char *sim_environment(void *state, const char *name)
 static uint32_t sim_width(void *state)
 {
     (void)state;
-    return 1;
+    return 3;
 }
 
-static void sim_tasks(void *state, void (*task)(void *argument, uint64_t index), void *argument,
-                      uint64_t count)
+static void sim_run(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                    uint64_t count)
 {
     (void)state;
-    for (uint64_t i = 0; i < count; i++) {
-        task(argument, i);
-    }
+    fibers_help((uint32_t)count, task, argument);
 }
 
 static bh_context *context_in_arena(void)
 {
     bh_system system;
-    bh_executor executor = {NULL, sim_width, sim_tasks};
+    bh_executor executor = {NULL, sim_width, sim_run};
     bh_context_options options;
     bh_context *context = NULL;
 

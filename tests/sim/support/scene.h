@@ -28,7 +28,7 @@
 #include "sim/support/fibers.h"
 
 #define SCENE_KEYS 12
-#define SCENE_ELEMENTS 4
+#define SCENE_ELEMENTS 8 /* four slices: with fewer a call asks no other threads to help */
 #define SCENE_CALLS 4
 #define SCENE_START_CALLS 8
 

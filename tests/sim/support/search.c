@@ -24,7 +24,7 @@ static fibers_step varied[DEVIATIONS_MOST][FIBERS_STEPS_MOST];
 
 /* Runs the schedule and then, for each of its steps behind the last deviation, the schedules that
  * deviate there. Each schedule is reached in one way only. */
-static bool explore(exhaustive *e, uint32_t fibers)
+static bool explore(exhaustive *e)
 {
     const uint32_t depth = e->schedule.count;
     const uint32_t from = depth > 0 ? e->schedule.at[depth - 1].step + 1 : 0;
@@ -41,13 +41,13 @@ static bool explore(exhaustive *e, uint32_t fibers)
     memcpy(varied[depth], fibers_trace(), steps * sizeof varied[depth][0]);
     for (uint32_t s = from; s < steps && e->schedules < e->limit; s++) {
         const fibers_step *step = &varied[depth][s];
-        for (uint32_t f = 0; f < fibers; f++) {
+        for (uint32_t f = 0; f < FIBERS_ALL; f++) {
             if ((step->alive >> f & 1) == 0 || f == step->chosen || f == step->running) {
                 continue;
             }
             e->schedule.at[depth] = (fibers_switch){s, f};
             e->schedule.count = depth + 1;
-            if (!explore(e, fibers)) {
+            if (!explore(e)) {
                 return false;
             }
             e->schedule.count = depth;
@@ -66,7 +66,7 @@ bool search_all(const scene *s, uint32_t deviations, uint64_t limit, uint64_t *s
     scene_set_up(s);
     for (uint32_t first = 0; first < s->fibers && good; first++) {
         exhaustive e = {.deviations = deviations, .limit = limit, .schedule.first = first};
-        good = explore(&e, s->fibers);
+        good = explore(&e);
         *schedules += e.schedules;
         *failing = e.schedule;
     }
@@ -75,12 +75,12 @@ bool search_all(const scene *s, uint32_t deviations, uint64_t limit, uint64_t *s
 
 /* --- random schedules -------------------------------------------------------------------- */
 
-static fibers_priorities priorities_draw(rng *random, uint32_t fibers, uint32_t steps)
+static fibers_priorities priorities_draw(rng *random, uint32_t steps)
 {
     static const uint32_t depths[] = {1, 1, 2, 2, 3, 4, 6, 12};
     fibers_priorities p = {.count = depths[random_below(random, TEST_COUNT(depths))]};
 
-    for (uint32_t f = 0; f < fibers; f++) {
+    for (uint32_t f = 0; f < FIBERS_ALL; f++) {
         // A shuffle: each takes the place of one before it, or its own.
         uint32_t place = (uint32_t)random_below(random, f + 1);
         p.priority[f] = p.priority[place];
@@ -103,7 +103,7 @@ bool search_random(const scene *s, rng *random, uint64_t count, fibers_schedule 
 
     scene_set_up(s);
     for (uint64_t i = 0; i < count; i++) {
-        const fibers_priorities p = priorities_draw(random, s->fibers, steps);
+        const fibers_priorities p = priorities_draw(random, steps);
         if (scene_run_priorities(&p) != NULL) {
             *failing = *fibers_taken();
             return false;
