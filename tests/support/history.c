@@ -46,6 +46,9 @@ typedef struct search {
 
 enum { STATE_PRESENT, STATE_VALUE, STATE_SET };
 
+/* From so many dead ends on it is worth while to look further ahead. */
+enum { HARD = 5 };
+
 /* --- dead ends --------------------------------------------------------------------------- */
 
 static uint64_t *dead_ends_place(const dead_ends *dead, const uint64_t *state)
@@ -146,6 +149,47 @@ static bool search_has_better(const search *s, uint64_t e, uint64_t first_end)
     return false;
 }
 
+/* Whether a value that is still to be read, or to be there in the end, can no longer come about:
+ * every value is one that was there or was given, plus some of the numbers that are added. */
+static bool search_lacks(const search *s, bool present, uint64_t value, uint64_t wanted)
+{
+    const uint64_t mask = test_width_mask(s->value_bytes);
+    uint64_t sum = 0;
+
+    for (uint64_t e = 0; e < s->count; e++) {
+        if (s->events[e].op == BH_ADD && !search_has(s, e)) {
+            // The sum of many large numbers may be anything.
+            if (s->events[e].operand > mask - sum) {
+                return false;
+            }
+            sum += s->events[e].operand;
+        }
+    }
+    if (present && ((wanted - value) & mask) <= sum) {
+        return false;
+    }
+    for (uint64_t e = 0; e < s->count; e++) {
+        const history_event *event = &s->events[e];
+        if (event->op != BH_FIND && event->op != BH_ERASE && !search_only_looks(s, event) &&
+            !search_has(s, e) && ((wanted - event->operand) & mask) <= sum) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool search_is_hopeless(const search *s, bool present, uint64_t value)
+{
+    for (uint64_t e = 0; e < s->count; e++) {
+        const history_event *event = &s->events[e];
+        if (event->op == BH_FIND && event->outcome == BH_FOUND && !search_has(s, e) &&
+            search_lacks(s, present, value, event->answer)) {
+            return true;
+        }
+    }
+    return s->present_after && search_lacks(s, present, value, s->value_after);
+}
+
 /* Puts the `left` events in order that are not in the set yet. */
 static history_verdict search_order(search *s, uint64_t left, bool present, uint64_t value)
 {
@@ -156,7 +200,8 @@ static history_verdict search_order(search *s, uint64_t left, bool present, uint
                                                                                     : HISTORY_BAD;
     }
     search_set_key(s, present, value);
-    if (dead_ends_hold(&s->dead, s->state)) {
+    if (dead_ends_hold(&s->dead, s->state) ||
+        (s->dead.count >= HARD && search_is_hopeless(s, present, value))) {
         return HISTORY_BAD;
     }
     while (search_has(s, first)) {
@@ -213,6 +258,47 @@ static bool events_alike(const history_event *a, const history_event *b)
            a->outcome == b->outcome && a->answer == b->answer;
 }
 
+/* Whether a value given can be noticed: read by a find or there in the end, after additions. */
+static bool value_is_seen(const search *s, uint64_t given, uint64_t sum)
+{
+    const uint64_t mask = test_width_mask(s->value_bytes);
+
+    for (uint64_t e = 0; e < s->count; e++) {
+        const history_event *event = &s->events[e];
+        if (event->op == BH_FIND && event->outcome == BH_FOUND &&
+            ((event->answer - given) & mask) <= sum) {
+            return true;
+        }
+    }
+    return s->present_after && ((s->value_after - given) & mask) <= sum;
+}
+
+/* Makes values that nobody can notice the same, so that more events are alike. Not where values are
+ * compared with each other. */
+static void search_forget_unseen(search *s)
+{
+    const uint64_t mask = test_width_mask(s->value_bytes);
+    const history_event *unseen = NULL;
+    uint64_t sum = 0;
+
+    for (uint64_t e = 0; e < s->count; e++) {
+        const history_event *event = &s->events[e];
+        if (event->op == BH_MIN || event->op == BH_MAX ||
+            (event->op == BH_ADD && event->operand > mask - sum)) {
+            return;
+        }
+        sum += event->op == BH_ADD ? event->operand : 0;
+    }
+    for (uint64_t e = 0; e < s->count; e++) {
+        history_event *event = &s->events[e];
+        if ((event->op == BH_INSERT || event->op == BH_INSERT_NEW || event->op == BH_UPDATE) &&
+            !value_is_seen(s, event->operand, sum)) {
+            unseen = unseen != NULL ? unseen : event;
+            event->operand = unseen->operand;
+        }
+    }
+}
+
 history_verdict history_judge_key(const history_event *events, uint64_t count,
                                   uint32_t value_bytes, bool present, uint64_t value,
                                   bool present_after, uint64_t value_after)
@@ -243,6 +329,7 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
         s.events[s.count++] = event;
     }
     events_sort(s.events, s.count);
+    search_forget_unseen(&s);
     for (uint64_t e = 0; e < s.count; e++) {
         s.after[e] = 0;
         s.likeness[e] = e;
