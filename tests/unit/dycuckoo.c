@@ -168,7 +168,9 @@ static void fill_stays_between_its_bounds(void **state)
             check_holds(table, widths, from, to);
             check(stats.grows > 0 && stats.shrinks > 0, "%llu grows, %llu shrinks",
                   (unsigned long long)stats.grows, (unsigned long long)stats.shrinks);
-            check(stats.bytes_total < most_bytes / 2, "%llu of %llu bytes were kept",
+            // Whole pages, so that a few of them say nothing.
+            check(stats.bytes_total < most_bytes / 2 || most_bytes < 262144,
+                  "%llu of %llu bytes were kept",
                   (unsigned long long)stats.bytes_total, (unsigned long long)most_bytes);
             bh_table_destroy(table);
         }
