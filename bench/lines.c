@@ -78,17 +78,18 @@ static void run_fresh(const bench *b, uint64_t n, uint32_t *keys, uint32_t *valu
     bh_table_destroy(table);
 }
 
-/* Stops with n / 2 keys or more where the next one would make the table grow, so that it is as full
- * as the others. */
+/* Stops with n / 2 keys or more where the next one would make the table grow and all subtables are
+ * alike, so that it is as full as the others. */
 static void run_grown(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values, uint32_t salt)
 {
     bh_table *table = table_of(b, b->context, 1);
     uint64_t there = 0;
 
     while (there < n) {
-        uint64_t room = stats_of(table).max_keys - there, part;
+        bh_table_stats stats = stats_of(table);
+        uint64_t room = stats.max_keys - there, part;
 
-        if (!room && there >= n / 2)
+        if (!room && there >= n / 2 && stats.grows % table->options.dycuckoo.subtables == 0)
             break;
         part = !room ? 1 : room < CALL_KEYS ? room : CALL_KEYS;
         part = part < n - there ? part : n - there;

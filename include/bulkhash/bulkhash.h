@@ -263,7 +263,8 @@ typedef struct bh_table_options {
                         the same few slots. Default: 0.5, or less where max_fill is below 0.74
                         (with 4 subtables) */
     double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.97;
-                        default 0.85 */
+                        default 0.85. A table that has grown by part of a round of doublings goes
+                        on at 7/8 of it: see docs/decisions/0005 */
     uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
     uint32_t seed_fixed;
     bh_duplicates duplicates;

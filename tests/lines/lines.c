@@ -68,8 +68,8 @@ static double lines_of_find(bh_table *table, batch *keys, bh_outcome outcome)
     return (double)bh__lines_asked / (double)keys->n;
 }
 
-/* The table holds these keys and none from the `absent`-th on. */
-static void check_lines(bh_table *table, batch *keys, uint64_t absent, double hit_bar,
+/* The table is `full` and holds these keys and none from the `absent`-th on. */
+static void check_lines(bh_table *table, double full, batch *keys, uint64_t absent, double hit_bar,
                         double miss_bar)
 {
     const bh_table_stats stats = table_stats(table);
@@ -81,7 +81,7 @@ static void check_lines(bh_table *table, batch *keys, uint64_t absent, double hi
     print_message("fill %.3f: %.3f lines per hit, %.3f per miss\n", fill, hit, miss);
     check(stats.keys == keys->n, "%llu keys instead of %llu", (unsigned long long)stats.keys,
           (unsigned long long)keys->n);
-    check(fill > FILL - 0.005 && fill <= FILL, "the fill is %.4f", fill);
+    check(fill > full - 0.005 && fill <= full, "the fill is %.4f instead of %.4f", fill, full);
     check(hit >= 1 && hit <= hit_bar, "%.3f lines per hit", hit);
     check(miss >= 1 && miss <= miss_bar, "%.3f lines per miss", miss);
     batch_free(&missing);
@@ -94,7 +94,7 @@ static void fresh(void **state)
     (void)state;
 
     check_status(batch_call(table, BH_INSERT, &keys), BH_OK);
-    check_lines(table, &keys, KEYS, HIT_BAR, MISS_BAR);
+    check_lines(table, FILL, &keys, KEYS, HIT_BAR, MISS_BAR);
     batch_free(&keys);
     bh_table_destroy(table);
 }
@@ -116,7 +116,9 @@ static void grown(void **state)
         there += some.n;
         if (there > KEYS && there == table_stats(table).max_keys) {
             batch keys = lines_keys(0, there);
-            check_lines(table, &keys, there, HIT_BAR, MISS_BAR);
+            // Where the subtables differ in size it grows sooner: docs/decisions/0005.
+            const bool even = table_stats(table).grows % subtables == 0;
+            check_lines(table, even ? FILL : FILL * 7 / 8, &keys, there, HIT_BAR, MISS_BAR);
             batch_free(&keys);
             looks++;
         }
@@ -167,7 +169,7 @@ static void turned_over(void **state)
         batch_free(&old);
         old = new;
     }
-    check_lines(table, &old, (TURNOVERS + 1) * (uint64_t)KEYS, HIT_BAR, MISS_BAR);
+    check_lines(table, FILL, &old, (TURNOVERS + 1) * (uint64_t)KEYS, HIT_BAR, MISS_BAR);
     batch_free(&old);
     bh_table_destroy(table);
 }

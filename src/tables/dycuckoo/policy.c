@@ -26,6 +26,9 @@
 #define DEFAULT_MIN_FILL 0.5
 #define HIGHEST_MAX_FILL 0.97
 
+/* Of max_fill, so much is allowed while the subtables differ in size. */
+#define UNEVEN_SHARE 0.875
+
 /* Below so many slots a table may grow however empty it is, and does not shrink: in a handful of
  * buckets, chance alone can leave a key without a place. (A build for tests wants the smallest
  * tables there can be.) */
@@ -71,10 +74,19 @@ static uint64_t bucket_bytes(const bh_table *table)
     return BH_DY_BUCKET(o->key_bytes, o->value_bytes, o->dycuckoo.values_apart);
 }
 
-/* Keys that may be in so many slots. */
-static uint64_t keys_allowed(const bh_table *table, uint64_t slots)
+/*
+ * Up to which fill the table is filled before it grows. While its subtables differ in size, the
+ * small ones have as many keys at home as the large ones, so they overflow, and every second insert
+ * looks at other buckets too: then the next doubling comes sooner. (docs/decisions/0005) What it
+ * leaves is no emptier than min_fill: doubled is one of at least d + 1 parts.
+ */
+static double fill_allowed(const bh_table *table, int uneven)
 {
-    return (uint64_t)(table->options.max_fill * (double)slots);
+    const bh_table_options *o = &table->options;
+    double d = (double)o->dycuckoo.subtables;
+    double sooner = UNEVEN_SHARE * o->max_fill, least = o->min_fill * (d + 2) / (d + 1);
+
+    return !uneven ? o->max_fill : sooner > least ? sooner : least;
 }
 
 /*
@@ -89,6 +101,14 @@ static double placeable_fill(const bh_table *table)
     double most = slots <= 3 ? 0.93 : slots <= 4 ? 0.95 : HIGHEST_MAX_FILL;
 
     return table->options.max_fill < most ? table->options.max_fill : most;
+}
+
+/* So many keys find room, and each a place, in so many slots. */
+static uint64_t keys_promised(const bh_table *table, uint64_t slots, int uneven)
+{
+    double allowed = fill_allowed(table, uneven), most = placeable_fill(table);
+
+    return (uint64_t)((allowed < most ? allowed : most) * (double)slots);
 }
 
 /* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
@@ -108,7 +128,7 @@ static int buckets_for(const bh_table *table, uint64_t keys, uint64_t *buckets)
     /* In a handful of buckets chance alone can fill some of them. */
     if (*buckets * d < BH_DY_SMALL_BUCKETS)
         *buckets += d < DEFAULT_SUBTABLES ? 2 : 1;
-    while (keys_allowed(table, *buckets * slots) < keys)
+    while ((uint64_t)(table->options.max_fill * (double)(*buckets * slots)) < keys)
         ++*buckets;
     return *buckets <= 1ull << BH_DY_BUCKET_BITS_MOST;
 }
@@ -181,18 +201,24 @@ static uint32_t largest(const bh_dy_geometry *g)
     return found;
 }
 
+static int is_uneven(const bh_dy_geometry *g)
+{
+    return g->subtable[largest(g)].doublings != g->subtable[smallest(g)].doublings;
+}
+
 /* Whether a subtable can be halved, and the table stays above its floor. */
 static int may_halve(const dycuckoo *t)
 {
     const bh_table *table = &t->table;
-    uint32_t subtable = largest(&t->geometry);
+    bh_dy_geometry halved = t->geometry;
+    uint32_t subtable = largest(&halved);
     uint64_t slots;
 
-    if (!t->geometry.subtable[subtable].doublings)
+    if (!halved.subtable[subtable].doublings--)
         return 0;
-    slots = table->slots - bh_dy_buckets(&t->geometry, subtable) / 2 * slots_per_bucket(table);
+    slots = table->slots - bh_dy_buckets(&halved, subtable) * slots_per_bucket(table);
     return slots >= BH_DY_FLOOR_SLOTS &&
-           (uint64_t)(placeable_fill(table) * (double)slots) >= table->floor_keys;
+           keys_promised(table, slots, is_uneven(&halved)) >= table->floor_keys;
 }
 
 /*
@@ -232,7 +258,7 @@ static void publish(dycuckoo *t)
                                : 0;
     }
     table->slots = slots;
-    table->max_keys = keys_allowed(table, slots);
+    table->max_keys = (uint64_t)(fill_allowed(table, is_uneven(g)) * (double)slots);
     /* With the gate held alone no slice has room set aside. */
     table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
     least = (uint64_t)(table->options.min_fill * (double)slots);
@@ -640,12 +666,12 @@ static bh_status reserve(bh_table *table, uint64_t keys)
     if (!buckets_for(table, keys, &buckets))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
-    if (!table->keys && keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
+    if (!table->keys && keys > keys_promised(table, table->slots, is_uneven(&t->geometry))) {
         status = lay_out(t, buckets);
         if (status)
             return status;
     }
-    while (keys > (uint64_t)(placeable_fill(table) * (double)table->slots)) {
+    while (keys > keys_promised(table, table->slots, is_uneven(&t->geometry))) {
         status = grow(t);
         if (status)
             return status;
