@@ -1,10 +1,12 @@
 /* What the experiments share; see bench.h. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/run.h"
 #include "tables/hash.h" /* for its generator of random numbers */
 
 void fail(const char *what)
@@ -31,6 +33,26 @@ void *array(uint64_t n, uint64_t bytes)
 
 /* --- keys ---------------------------------------------------------------------------------- */
 
+void *key_array(const bench *b, uint64_t n)
+{
+    return array(n, b->settings.key_bytes);
+}
+
+void *value_array(const bench *b, uint64_t n)
+{
+    return array(n, b->settings.value_bytes);
+}
+
+void *key_at(const bench *b, const void *keys, uint64_t i)
+{
+    return (char *)(uintptr_t)keys + i * b->settings.key_bytes;
+}
+
+void *value_at(const bench *b, const void *values, uint64_t i)
+{
+    return (char *)(uintptr_t)values + i * b->settings.value_bytes;
+}
+
 uint32_t key_of(uint64_t counter, uint32_t salt)
 {
     uint32_t x = (uint32_t)counter + salt;
@@ -47,25 +69,97 @@ uint32_t salt_of(uint32_t repetition)
     return (uint32_t)bh_seed_next(&state);
 }
 
-uint32_t value_of(uint32_t key)
+static uint64_t load(const void *array, uint64_t i, uint32_t bytes)
 {
-    return key ^ 0x5bd1e995u;
+    return bytes == 4 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
 }
 
-void fill_keys(uint32_t *keys, uint64_t first, uint64_t n, uint32_t salt)
+static void store(void *array, uint64_t i, uint32_t bytes, uint64_t x)
+{
+    if (bytes == 4)
+        ((uint32_t *)array)[i] = (uint32_t)x;
+    else
+        ((uint64_t *)array)[i] = x;
+}
+
+static uint64_t value_of(uint64_t key)
+{
+    return (key ^ 0x5bd1e995u) * 0x9e3779b97f4a7c15ull;
+}
+
+void fill_keys(const bench *b, void *keys, uint64_t first, uint64_t n, uint32_t salt)
+{
+    uint64_t i;
+
+    for (i = 0; i < n; i++) {
+        /* A step of the generator is a bijection of its state. */
+        uint64_t state = first + i + ((uint64_t)salt << 32);
+
+        store(keys, i, b->settings.key_bytes,
+              b->settings.key_bytes == 4 ? key_of(first + i, salt) : bh_seed_next(&state));
+    }
+}
+
+void fill_values(const bench *b, void *values, const void *keys, uint64_t n)
 {
     uint64_t i;
 
     for (i = 0; i < n; i++)
-        keys[i] = key_of(first + i, salt);
+        store(values, i, b->settings.value_bytes, value_of(load(keys, i, b->settings.key_bytes)));
 }
 
-void fill_values(uint32_t *values, const uint32_t *keys, uint64_t n)
+void check_values(const bench *b, const void *values, const void *keys, uint64_t n)
 {
+    const uint64_t mask = b->settings.value_bytes == 4 ? UINT32_MAX : UINT64_MAX;
     uint64_t i;
 
     for (i = 0; i < n; i++)
-        values[i] = value_of(keys[i]);
+        if (load(values, i, b->settings.value_bytes) !=
+            (value_of(load(keys, i, b->settings.key_bytes)) & mask))
+            fail("a value that was found is wrong");
+}
+
+#define ZIPF 0.99
+
+typedef struct zipf {
+    const bench *b;
+    void *drawn;
+    const void *keys;
+    uint64_t n;
+    uint64_t seed;
+    double sum; /* of 1 / i^0.99 for i from 1 to n */
+} zipf;
+
+/* The method of Gray and others, "Quickly generating billion-record synthetic databases" (SIGMOD
+ * 1994): ranks 0 and 1 exactly, the others by a formula that comes close. */
+static void draw_zipf(void *argument, uint64_t first, uint64_t count)
+{
+    const zipf *z = argument;
+    const uint32_t bytes = z->b->settings.key_bytes;
+    const double n = (double)z->n, two = 1 + pow(0.5, ZIPF);
+    const double eta = (1 - pow(2 / n, 1 - ZIPF)) / (1 - two / z->sum);
+    uint64_t random = z->seed + first, i;
+
+    for (i = first; i < first + count; i++) {
+        double u = (double)(bh_seed_next(&random) >> 11) * 0x1p-53;
+        uint64_t rank = u * z->sum < 1     ? 0u
+                        : u * z->sum < two ? 1u
+                                           : (uint64_t)(n * pow(eta * u - eta + 1, 1 / (1 - ZIPF)));
+
+        store(z->drawn, i, bytes, load(z->keys, rank < z->n ? rank : z->n - 1, bytes));
+    }
+}
+
+void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64_t seed)
+{
+    zipf z = {b, drawn, keys, n, seed, 0};
+    uint64_t i, exact = n < 1u << 20 ? n : 1u << 20;
+
+    for (i = 1; i <= exact; i++)
+        z.sum += pow((double)i, -ZIPF);
+    /* The rest as an integral. */
+    z.sum += (pow((double)n, 1 - ZIPF) - pow((double)exact, 1 - ZIPF)) / (1 - ZIPF);
+    bh__run(&b->backend->executor, draw_zipf, &z, n, 1u << 16);
 }
 
 void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random)
@@ -82,15 +176,6 @@ void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random)
     }
 }
 
-void check_values(const uint32_t *values, const uint32_t *keys, uint64_t n)
-{
-    uint64_t i;
-
-    for (i = 0; i < n; i++)
-        if (values[i] != value_of(keys[i]))
-            fail("a value that was found is wrong");
-}
-
 /* --- tables and time ----------------------------------------------------------------------- */
 
 bh_table *table_of(const bench *b, bh_context *context, uint64_t capacity)
@@ -98,7 +183,7 @@ bh_table *table_of(const bench *b, bh_context *context, uint64_t capacity)
     bh_table_options options;
     bh_table *table;
 
-    bh_table_options_init(&options, 4, 4, capacity);
+    bh_table_options_init(&options, b->settings.key_bytes, b->settings.value_bytes, capacity);
     options.max_fill = b->settings.fill;
     check(bh_table_create(context, &options, &table));
     return table;
@@ -118,20 +203,21 @@ limit *bench_limit(bench *b, const bh_table *table)
     bh_table_stats stats;
     uint32_t window;
 
-    if (b->limit)
-        return b->limit;
     stats = stats_of(table);
+    if (b->limit && stats.bytes_total > b->limit_bytes * 0.95 &&
+        stats.bytes_total < b->limit_bytes * 1.05)
+        return b->limit;
+    limit_destroy(b->limit);
+    b->limit_bytes = stats.bytes_total;
     b->limit = limit_create(b->backend, stats.bytes_total);
     if (!b->limit)
         fail("not enough memory to measure the limit");
     window = limit_tune(b->limit);
     if (!b->settings.json)
-        printf("%llu pairs u32->u32, fill %.3f, %.2f bytes per pair, pages of %llu KiB, target "
-               "%s, %u threads, limit with window %u, %u repetitions\n",
-               (unsigned long long)b->settings.keys,
-               (double)b->settings.keys / (double)stats.slots,
-               (double)stats.bytes_total / (double)b->settings.keys,
-               (unsigned long long)stats.page_bytes >> 10, b->info.target, b->info.threads, window,
+        printf("pairs u%u->u%u in %.4g MB, pages of %llu KiB, target %s, %u threads, limit with "
+               "window %u, %u repetitions\n",
+               8 * b->settings.key_bytes, 8 * b->settings.value_bytes,
+               (double)stats.bytes_total * 1e-6, (unsigned long long)stats.page_bytes >> 10, b->info.target, b->info.threads, window,
                b->settings.repetitions);
     return b->limit;
 }
@@ -141,7 +227,7 @@ double seconds(const bench *b)
     return (double)b->backend->system.clock_nanoseconds(b->backend->system.state) * 1e-9;
 }
 
-static bh_status call(bh_op op, bh_table *table, const uint32_t *keys, uint32_t *values, uint64_t n)
+static bh_status call(bh_op op, bh_table *table, const void *keys, void *values, uint64_t n)
 {
     switch (op) {
     case BH_FIND: return bh_find(table, keys, n, values, NULL);
@@ -151,14 +237,15 @@ static bh_status call(bh_op op, bh_table *table, const uint32_t *keys, uint32_t 
     }
 }
 
-double timed(const bench *b, bh_op op, bh_table *table, const uint32_t *keys, uint32_t *values,
+double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values,
              uint64_t n, uint64_t part, double *longest)
 {
     double begin = seconds(b), from = begin, now, most = 0;
     uint64_t i;
 
     for (i = 0; i < n; i += part) {
-        check(call(op, table, keys + i, values + i, n - i < part ? n - i : part));
+        check(call(op, table, key_at(b, keys, i), value_at(b, values, i),
+                   n - i < part ? n - i : part));
         if (!longest)
             continue;
         now = seconds(b);
@@ -167,6 +254,31 @@ double timed(const bench *b, bh_op op, bh_table *table, const uint32_t *keys, ui
     }
     if (longest)
         *longest = most;
+    return seconds(b) - begin;
+}
+
+typedef struct copy {
+    char *to;
+    const char *from;
+    uint64_t bytes;
+} copy;
+
+#define COPY_PART (1u << 20)
+
+static void copy_parts(void *argument, uint64_t first, uint64_t count)
+{
+    const copy *c = argument;
+    uint64_t begin = first * COPY_PART, end = (first + count) * COPY_PART;
+
+    memcpy(c->to + begin, c->from + begin, (end < c->bytes ? end : c->bytes) - begin);
+}
+
+double timed_copy(const bench *b, void *to, const void *from, uint64_t bytes)
+{
+    copy c = {to, from, bytes};
+    double begin = seconds(b);
+
+    bh__run(&b->backend->executor, copy_parts, &c, (bytes + COPY_PART - 1) / COPY_PART, 1);
     return seconds(b) - begin;
 }
 
@@ -231,13 +343,14 @@ static void print_median(const char *name, samples *s)
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
     printf("{\"experiment\":\"%s\",\"design\":\"dycuckoo\",\"device\":\"%s\",\"target\":\"%s\","
-           "\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":4,\"value_bytes\":4",
-           r->experiment, b->info.device, b->info.target, r->op, (unsigned long long)r->keys);
+           "\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
+           r->experiment, b->info.device, b->info.target, r->op, (unsigned long long)r->keys,
+           b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);
-    printf(",\"skew\":\"uniform\",\"batch\":%llu,\"threads\":%u,\"state\":\"%s\","
+    printf(",\"skew\":\"%s\",\"batch\":%llu,\"threads\":%u,\"state\":\"%s\","
            "\"page_bytes\":%llu",
-           (unsigned long long)r->batch, b->info.threads, r->state,
+           r->skew ? r->skew : "uniform", (unsigned long long)r->batch, b->info.threads, r->state,
            (unsigned long long)r->page_bytes);
     print_median("mops", &r->mops);
     print_median("limit_mlines", &r->limit);

@@ -21,7 +21,10 @@
 /* As the options of the program say. */
 typedef struct settings {
     uint64_t keys;
+    int keys_given; /* by --keys or --quick */
     double fill;
+    uint32_t key_bytes;
+    uint32_t value_bytes;
     uint32_t threads;
     uint32_t repetitions;
     int json;
@@ -34,6 +37,7 @@ typedef struct bench {
     const bh__backend *backend; /* the context's */
     bh_context_info info;
     limit *limit; /* NULL before bench_limit() */
+    uint64_t limit_bytes;
 } bench;
 
 typedef struct samples {
@@ -48,12 +52,13 @@ typedef struct result {
     const char *name; /* how the line of text begins */
     const char *op;
     const char *state;   /* of the table: fresh, grown, turned over */
+    const char *skew;    /* of the keys; NULL: uniform */
     double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
     uint64_t batch;      /* keys of one call */
     const char *figure;  /* what `value` is; NULL: the ratio to the limit is what is judged */
     double bar;          /* what is asked for, at least; 0: nothing */
     int bar_is_most;     /* at most */
-    uint64_t keys;       /* result_table() sets this and the next three */
+    uint64_t keys;       /* result_table() sets this and the next three; print() the widths */
     uint64_t page_bytes;
     double fill;
     double bytes_per_key;
@@ -66,6 +71,10 @@ typedef struct result {
 /* The experiments. */
 void run_operations(bench *b);
 void run_growth(bench *b);
+void run_sizes(bench *b);
+void run_calls(bench *b);
+void run_threads(bench *b);
+void run_peers(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
@@ -78,38 +87,48 @@ void check(bh_status status);
  * none. For free(). */
 void *array(uint64_t n, uint64_t bytes);
 
-/* Distinct 4-byte keys in no visible order: a bijection of the counter, another one for each
- * salt. */
+/* Arrays of keys and values, and memory for them. Their elements have the widths of the settings:
+ * key_at() and value_at() find them. */
+void *key_array(const bench *b, uint64_t n);
+void *value_array(const bench *b, uint64_t n);
+void *key_at(const bench *b, const void *keys, uint64_t i);
+void *value_at(const bench *b, const void *values, uint64_t i);
+
+/* Distinct keys in no visible order: a bijection of the counter, another one for each salt. */
 uint32_t key_of(uint64_t counter, uint32_t salt);
 uint32_t salt_of(uint32_t repetition);
 
-/* The value that goes with a key. */
-uint32_t value_of(uint32_t key);
+/* n keys from counter `first` on; and the value that goes with each. */
+void fill_keys(const bench *b, void *keys, uint64_t first, uint64_t n, uint32_t salt);
+void fill_values(const bench *b, void *values, const void *keys, uint64_t n);
 
-/* n keys from counter `first` on; and the value of each. */
-void fill_keys(uint32_t *keys, uint64_t first, uint64_t n, uint32_t salt);
-void fill_values(uint32_t *values, const uint32_t *keys, uint64_t n);
+/* n keys drawn from `keys`, the i-th of them with a probability as 1 / (i + 1)^0.99. */
+void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64_t seed);
 
 /* Brings n of `count` keys, drawn at random, to their end; with n = count it shuffles them all.
  * `random` is the state that the drawing goes on from. */
 void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random);
 
 /* Ends the program unless each value is the one that goes with its key. */
-void check_values(const uint32_t *values, const uint32_t *keys, uint64_t n);
+void check_values(const bench *b, const void *values, const void *keys, uint64_t n);
 
-/* A table of u32 -> u32 pairs with the fill of the settings. */
+/* A table of pairs with the widths and the fill of the settings. */
 bh_table *table_of(const bench *b, bh_context *context, uint64_t capacity);
 bh_table_stats stats_of(const bh_table *table);
 
-/* The limit of memory as large as this table; the first call makes it, and prints the heading. */
+/* The limit of memory as large as this table. The first call for such a size measures it, and
+ * prints a heading. */
 limit *bench_limit(bench *b, const bh_table *table);
 
 double seconds(const bench *b);
 
 /* Runs an operation over n keys in calls of `part` keys; answers the seconds it took. `longest`
  * receives those of the longest call; may be NULL. */
-double timed(const bench *b, bh_op op, bh_table *table, const uint32_t *keys, uint32_t *values,
+double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values,
              uint64_t n, uint64_t part, double *longest);
+
+/* Seconds that all threads take to copy so many bytes. */
+double timed_copy(const bench *b, void *to, const void *from, uint64_t bytes);
 
 double median(samples *s);
 void sample(samples *s, double value);

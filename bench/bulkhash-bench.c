@@ -1,8 +1,7 @@
 /*
  * bulkhash-bench: how fast the table is, beside how fast the machine reads memory.
  *
- * An experiment is a file of its own: operations.c, growth.c, dynamic.c, hostile.c, lines.c. Each
- * prints results (bench.h), a line or an object each, as medians over the repetitions with the lowest
+ * An experiment is a file of its own, called as it is. Each prints results (bench.h), a line or an object each, as medians over the repetitions with the lowest
  * and the highest, and the bar that is asked for. Keys are fresh in every repetition and made
  * outside the timed part. Rates alone say little on a machine that others use too; what is
  * compared is a ratio to the random-line limit (limit.h) or to another rate of the same
@@ -21,12 +20,17 @@ static const struct {
     const char *name;
     void (*run)(bench *b);
     int by_default;
+    int any_widths; /* not only u32 -> u32 */
 } experiments[] = {
-    {"operations", run_operations, 1},
-    {"growth", run_growth, 1},
-    {"dynamic", run_dynamic, 0},
-    {"hostile", run_hostile, 0},
-    {"lines", run_lines, 0},
+    {"operations", run_operations, 1, 1},
+    {"growth", run_growth, 1, 1},
+    {"peers", run_peers, 0, 1},
+    {"calls", run_calls, 0, 1},
+    {"threads", run_threads, 0, 1},
+    {"sizes", run_sizes, 0, 1},
+    {"dynamic", run_dynamic, 0, 0},
+    {"hostile", run_hostile, 0, 0},
+    {"lines", run_lines, 0, 0},
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof experiments[0])
@@ -34,7 +38,7 @@ static const struct {
 static const char usage_text[] =
     "Usage: bulkhash bench [OPTION]...\n"
     "\n"
-    "Measures u32 -> u32 pairs beside the rate at which the machine reads random\n"
+    "Measures pairs, u32 -> u32 if not told otherwise, beside the rate at which the machine reads random\n"
     "64-byte lines of as much memory (\"limit\"). Each result is the median over the\n"
     "repetitions with the lowest and highest, and whether it meets the bar.\n"
     "\n"
@@ -42,6 +46,7 @@ static const char usage_text[] =
     "                         (default: operations and growth)\n"
     "  -n, --keys N           pairs in the table (default 33554432)\n"
     "  -f, --fill F           fraction of slots in use, at most (default 0.8)\n"
+    "  -w, --widths K,V       bytes of a key and of a value, 4 or 8 each (default 4,4)\n"
     "  -t, --threads N        threads (default: all)\n"
     "  -r, --repetitions N    repetitions, 1 to 99 (default 5)\n"
     "      --quick            2097152 pairs, 3 repetitions\n"
@@ -49,10 +54,16 @@ static const char usage_text[] =
     "  -h, --help             this text\n"
     "\n"
     "Experiments:\n"
-    "  operations  find, insert, reduce, erase on a table made for its keys, as ratios\n"
-    "              to the limit; and the cost of a call with one key\n"
+    "  operations  each operation on a table made for its keys, as ratios to the limit;\n"
+    "              keys with a skew; export, clear, memory\n"
     "  growth      a table filled from capacity 1, beside one that was reserved: time,\n"
     "              keys moved, pauses, peak memory\n"
+    "  peers       other hash tables, fed the same arrays, at --keys pairs and at 65536,\n"
+    "              which lie in cache\n"
+    "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
+    "              absl::flat_hash_map\n"
+    "  threads     all threads beside one; several callers with calls of 1024 keys\n"
+    "  sizes       tables from 65536 pairs to ten times the last cache, or --keys\n"
     "  dynamic     keys come and go as in figure 11 of the DyCuckoo paper: fill over time\n"
     "              (with its own fills, 0.5 to 0.85; a repetition is a run)\n"
     "  hostile     at most 100000 keys with one pair of buckets under a known seed, in\n"
@@ -83,6 +94,17 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most, const ch
     return value;
 }
 
+/* Reads "4,8": bytes of a key and of a value. */
+static int widths(const char *text, settings *s)
+{
+    if ((text[0] != '4' && text[0] != '8') || text[1] != ',' || (text[2] != '4' && text[2] != '8') ||
+        text[3])
+        return 0;
+    s->key_bytes = (uint32_t)(text[0] - '0');
+    s->value_bytes = (uint32_t)(text[2] - '0');
+    return 1;
+}
+
 /* The bits of the experiments that a name stands for. */
 static unsigned experiment(const char *name)
 {
@@ -111,7 +133,7 @@ static void run(const settings *s, unsigned chosen)
     b.info.struct_size = sizeof b.info;
     check(bh_context_get_info(b.context, &b.info));
     for (i = 0; i < EXPERIMENTS; i++)
-        if (chosen ? chosen >> i & 1 : (unsigned)experiments[i].by_default)
+        if (chosen >> i & 1)
             experiments[i].run(&b);
     limit_destroy(b.limit);
     bh_context_destroy(b.context);
@@ -124,6 +146,7 @@ int main(int argc, char **argv)
         {"experiment", required_argument, NULL, 'e'},
         {"keys", required_argument, NULL, 'n'},
         {"fill", required_argument, NULL, 'f'},
+        {"widths", required_argument, NULL, 'w'},
         {"threads", required_argument, NULL, 't'},
         {"repetitions", required_argument, NULL, 'r'},
         {"quick", no_argument, NULL, QUICK},
@@ -131,20 +154,31 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    settings s = {1u << 25, 0.8, 0, 5, 0};
-    unsigned chosen = 0;
+    settings s = {1u << 25, 0, 0.8, 4, 4, 0, 5, 0};
+    unsigned chosen = 0, any, i;
     char *end;
     int option;
 
-    while ((option = getopt_long(argc, argv, "e:n:f:t:r:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "e:n:f:w:t:r:h", options, NULL)) != -1) {
         switch (option) {
         case 'e': chosen |= experiment(optarg); break;
-        case 'n': s.keys = number(optarg, 1, 1u << 31, "--keys"); break;
+        case 'n':
+            s.keys = number(optarg, 1, 1u << 31, "--keys");
+            s.keys_given = 1;
+            break;
         case 'f':
             s.fill = strtod(optarg, &end);
             if (end == optarg || *end || !(s.fill >= 0.1 && s.fill <= 0.95)) {
                 fprintf(stderr, "bulkhash-bench: --fill: \"%s\" is no number from 0.1 to 0.95; "
                                 "see bulkhash bench --help\n",
+                        optarg);
+                return 2;
+            }
+            break;
+        case 'w':
+            if (!widths(optarg, &s)) {
+                fprintf(stderr, "bulkhash-bench: --widths: \"%s\" is not KEY,VALUE with 4 or 8 bytes "
+                                "each, as in 8,4; see bulkhash bench --help\n",
                         optarg);
                 return 2;
             }
@@ -155,6 +189,7 @@ int main(int argc, char **argv)
             break;
         case QUICK:
             s.keys = 1u << 21;
+            s.keys_given = 1;
             s.repetitions = 3;
             break;
         case JSON: s.json = 1; break;
@@ -164,10 +199,20 @@ int main(int argc, char **argv)
         default: fputs("Try: bulkhash bench --help\n", stderr); return 2;
         }
     }
+    any = chosen;
     if (optind < argc) {
         fprintf(stderr, "bulkhash-bench: \"%s\" is no option; see bulkhash bench --help\n",
                 argv[optind]);
         return 2;
+    }
+    for (i = 0; i < EXPERIMENTS; i++) {
+        if (!any && experiments[i].by_default)
+            chosen |= 1u << i;
+        if (chosen >> i & 1 && !experiments[i].any_widths && s.key_bytes + s.value_bytes > 8) {
+            fprintf(stderr, "bulkhash-bench: the experiment %s is for --widths 4,4 alone\n",
+                    experiments[i].name);
+            return 2;
+        }
     }
     run(&s, chosen);
     return fflush(stdout) ? 1 : 0;

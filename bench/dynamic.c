@@ -72,8 +72,8 @@ static void insert_new(workload *w, uint64_t n)
 {
     uint32_t *keys = w->live + w->count;
 
-    fill_keys(keys, w->next, n, w->salt);
-    fill_values(w->values, keys, n);
+    fill_keys(w->b, keys, w->next, n, w->salt);
+    fill_values(w->b, w->values, keys, n);
     w->next += n;
     w->count += n;
     run_call(w, BH_INSERT, keys, n);
@@ -85,7 +85,7 @@ static void find_last(workload *w, uint64_t n)
 
     memset(w->values, 0, n * 4);
     run_call(w, BH_FIND, keys, n);
-    check_values(w->values, keys, n);
+    check_values(w->b, w->values, keys, n);
 }
 
 static void erase_last(workload *w, uint64_t n)

@@ -31,8 +31,8 @@ typedef struct couple {
 } couple;
 
 /* Runs an operation on both tables in calls of `part` keys. */
-static void compare(const bench *b, result *r, const couple *c, bh_op op, const uint32_t *keys,
-                    uint32_t *values, uint64_t n, uint64_t part, double *longest)
+static void compare(const bench *b, result *r, const couple *c, bh_op op, const void *keys,
+                    void *values, uint64_t n, uint64_t part, double *longest)
 {
     double before = limit_run(b->limit), reserved = 0, grown = 0;
     int i;
@@ -55,7 +55,7 @@ static void sample_moved(result *moved, const bh_table_stats *stats)
     result_table(moved, stats);
 }
 
-static void run_moved(const bench *b, const char *name, const uint32_t *keys, uint32_t *values,
+static void run_moved(const bench *b, const char *name, const void *keys, void *values,
                       uint64_t n, uint64_t part)
 {
     result r = {EXPERIMENT, .name = name, .op = "insert", .hit_rate = 0, .batch = part,
@@ -177,7 +177,7 @@ static uint64_t peak_allowed(const bh_table *table, const bh_table_stats *stats)
 
 /* The system functions are not called by two threads at once here: the table grows within one
  * call at a time, and maps memory in the calling thread. */
-static void run_peak(const bench *b, const uint32_t *keys, uint32_t *values)
+static void run_peak(const bench *b, const void *keys, void *values)
 {
     const uint64_t n = b->settings.keys;
     result r = {EXPERIMENT, .name = "memory in use", .op = "insert", .hit_rate = 0,
@@ -222,7 +222,7 @@ void run_growth(bench *b)
         {EXPERIMENT, .name = "  one call", .op = "insert", .hit_rate = 0,
          .batch = CALL_KEYS, .figure = "longest call, ms"},
     };
-    uint32_t *keys = array(n, 4), *absent = array(n, 4), *values = array(n, 4);
+    void *keys = key_array(b, n), *absent = key_array(b, n), *values = value_array(b, n);
     char name[40];
     uint32_t repetition;
     int i;
@@ -233,9 +233,9 @@ void run_growth(bench *b)
         bh_table_stats stats;
         double longest;
 
-        fill_keys(keys, 0, n, salt);
-        fill_keys(absent, n, n, salt);
-        fill_values(values, keys, n);
+        fill_keys(b, keys, 0, n, salt);
+        fill_keys(b, absent, n, n, salt);
+        fill_values(b, values, keys, n);
         c.reserved = table_of(b, b->context, n);
         c.grown = table_of(b, b->context, 1);
         c.grown_first = (int)(repetition % 2);
@@ -245,9 +245,9 @@ void run_growth(bench *b)
         sample_moved(&results[MOVED], &stats);
         sample(&results[PAUSE].value, (double)stats.longest_pause_ns * 1e-6);
         sample(&results[CALL].value, longest * 1e3);
-        memset(values, 0, n * 4);
+        memset(values, 0, n * b->settings.value_bytes);
         compare(b, &results[FIND], &c, BH_FIND, keys, values, n, n, NULL);
-        check_values(values, keys, n);
+        check_values(b, values, keys, n);
         compare(b, &results[MISS], &c, BH_FIND, absent, values, n, n, NULL);
         for (i = 0; i < RESULTS; i++)
             result_table(&results[i], &stats);

@@ -86,12 +86,12 @@ static double live(const bench *b, const uint32_t *keys, uint32_t *values, uint6
     bh_table *table = table_of(b, b->context, 1);
     double taken;
 
-    fill_values(values, keys, n);
+    fill_values(b, values, keys, n);
     taken = timed(b, BH_INSERT, table, keys, values, n, n, NULL);
     *stats = stats_of(table);
     memset(values, 0, n * 4);
     taken += timed(b, BH_FIND, table, keys, values, n, n, NULL);
-    check_values(values, keys, n);
+    check_values(b, values, keys, n);
     taken += timed(b, BH_ERASE, table, keys, values, n, n, NULL);
     bh_table_destroy(table);
     return taken;
@@ -110,7 +110,7 @@ void run_hostile(bench *b)
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
         double for_hostile = 0, for_random = 0;
 
-        fill_keys(random, 0, n, salt_of(repetition));
+        fill_keys(b, random, 0, n, salt_of(repetition));
         for (round = 0; round < ROUNDS; round++) {
             for_random += live(b, random, values, n, &stats);
             for_hostile += live(b, hostile, values, n, &stats);

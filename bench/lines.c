@@ -53,18 +53,19 @@ static void print_state(const bench *b, bh_table *table, const char *state, cons
         r->bar_is_most = 1;
         result_table(r, &stats);
         if (i)
-            fill_keys(keys, absent, n, salt);
+            fill_keys(b, keys, absent, n, salt);
         sample(&r->value, count_find(table, keys, values, n));
         if (!i)
-            check_values(values, keys, n);
+            check_values(b, values, keys, n);
         print(b, r);
     }
     free(values);
 }
 
-static void insert_keys(bh_table *table, const uint32_t *keys, uint32_t *values, uint64_t n)
+static void insert_keys(const bench *b, bh_table *table, const uint32_t *keys, uint32_t *values,
+                        uint64_t n)
 {
-    fill_values(values, keys, n);
+    fill_values(b, values, keys, n);
     check(bh_insert(table, keys, values, n, NULL));
 }
 
@@ -72,8 +73,8 @@ static void run_fresh(const bench *b, uint64_t n, uint32_t *keys, uint32_t *valu
 {
     bh_table *table = table_of(b, b->context, n);
 
-    fill_keys(keys, 0, n, salt);
-    insert_keys(table, keys, values, n);
+    fill_keys(b, keys, 0, n, salt);
+    insert_keys(b, table, keys, values, n);
     print_state(b, table, "fresh", "hit, fresh", "miss, fresh", keys, n, n, salt);
     bh_table_destroy(table);
 }
@@ -93,8 +94,8 @@ static void run_grown(const bench *b, uint64_t n, uint32_t *keys, uint32_t *valu
             break;
         part = !room ? 1 : room < CALL_KEYS ? room : CALL_KEYS;
         part = part < n - there ? part : n - there;
-        fill_keys(keys + there, there, part, salt);
-        insert_keys(table, keys + there, values, part);
+        fill_keys(b, keys + there, there, part, salt);
+        insert_keys(b, table, keys + there, values, part);
         there += part;
     }
     print_state(b, table, "grown", "hit, grown", "miss, grown", keys, there, n, salt);
@@ -109,16 +110,16 @@ static void run_turned_over(const bench *b, uint64_t n, uint32_t *keys, uint32_t
     bh_table *table = table_of(b, b->context, n);
     uint64_t random = salt, round, part;
 
-    fill_keys(keys, 0, n, salt);
-    insert_keys(table, keys, values, n);
+    fill_keys(b, keys, 0, n, salt);
+    insert_keys(b, table, keys, values, n);
     for (round = 1; round <= TURNOVERS; round++) {
         draw_last(keys, n, n, &random);
         for (part = 0; part < PARTS; part++) {
             uint64_t first = part * n / PARTS, count = (part + 1) * n / PARTS - first;
 
             check(bh_erase(table, keys + first, count, NULL));
-            fill_keys(keys + first, round * n + first, count, salt);
-            insert_keys(table, keys + first, values, count);
+            fill_keys(b, keys + first, round * n + first, count, salt);
+            insert_keys(b, table, keys + first, values, count);
         }
     }
     print_state(b, table, "turned over", "hit, turned over", "miss, turned over", keys, n,

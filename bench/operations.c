@@ -2,103 +2,236 @@
  * operations: each operation on a table made for its keys, beside the random-line limit.
  *
  * In every repetition a fresh table and fresh keys, made outside the timed part; the limit is
- * measured before and after each operation. And the cost of a call with a single key, where table
- * and key are in cache, so that it is the call's own.
+ * measured before and after each operation. Then what is not bound by random lines: reducing onto
+ * few keys, beside reducing onto all alike; exporting and clearing, beside copying as many bytes;
+ * and the memory that a table made for its keys takes.
  */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "tables/hash.h" /* for its generator of random numbers */
+
 #define EXPERIMENT .experiment = "operations", .state = "fresh"
 
-#define SINGLE                                                                                     \
-    .hit_rate = 1, .batch = 1, .figure = "ns per call", .bar = 1000, .bar_is_most = 1
-#define SINGLE_CALLS 200000u
-#define SINGLE_KEYS 512u
+enum {
+    FIND, MISS, HALF, INSERT, ADD, ERASE, APPLY, /* beside the limit */
+    ZIPF, EQUAL, EXPORT, CLEAR,
+    RESULTS
+};
 
-static void run_single(const bench *b)
+/* What one repetition works with. */
+typedef struct work {
+    bench *b;
+    uint64_t n;
+    void *keys;
+    void *absent;
+    void *values;
+    void *mixed; /* a second array of keys */
+    uint8_t *ops;
+    char *copy[2]; /* as many bytes as a table has */
+    result *results;
+    double before; /* the limit, as measured last */
+} work;
+
+/* Half finds, a quarter inserts of new keys, a quarter erasures of others that are there. */
+static void mix(work *w)
 {
-    result results[] = {
-        {EXPERIMENT, SINGLE, .name = "find, calls of 1", .op = "find"},
-        {EXPERIMENT, SINGLE, .name = "insert, calls of 1", .op = "insert"},
-    };
-    static const bh_op op[] = {BH_FIND, BH_INSERT};
-    uint32_t *keys = array(SINGLE_CALLS, 4), *values = array(SINGLE_CALLS, 4), i;
-    bh_table *table = table_of(b, b->context, 2 * SINGLE_KEYS);
-    bh_table_stats stats;
+    uint64_t random = 1, i;
 
-    for (i = 0; i < SINGLE_CALLS; i++)
-        keys[i] = i % SINGLE_KEYS;
-    check(bh_insert(table, keys, values, SINGLE_KEYS, NULL));
-    stats = stats_of(table);
-    for (i = 0; i < 2; i++) {
-        double taken = timed(b, op[i], table, keys, values, SINGLE_CALLS, 1, NULL);
+    for (i = 0; i < w->n; i++) {
+        uint64_t draw = bh_seed_next(&random) >> 62;
 
-        result_table(&results[i], &stats);
-        enter(&results[i], SINGLE_CALLS, taken);
-        sample(&results[i].value, taken / SINGLE_CALLS * 1e9);
-        print(b, &results[i]);
+        w->ops[i] = draw == 0 ? BH_INSERT : draw == 1 ? BH_ERASE : BH_FIND;
+        memcpy(key_at(w->b, w->mixed, i), key_at(w->b, draw ? w->keys : w->absent, i),
+               w->b->settings.key_bytes);
     }
+}
+
+/* Every second key is there. */
+static void halve(work *w)
+{
+    uint64_t i;
+
+    for (i = 0; i < w->n; i++)
+        memcpy(key_at(w->b, w->mixed, i), key_at(w->b, i % 2 ? w->keys : w->absent, i),
+               w->b->settings.key_bytes);
+}
+
+/* Runs an operation between two measurements of the limit; answers its seconds. */
+static double beside(work *w, int at, bh_op op, bh_table *table, const void *keys)
+{
+    double taken = timed(w->b, op, table, keys, w->values, w->n, w->n, NULL);
+
+    w->before = enter_beside(&w->results[at], w->n, taken, w->before, w->b->limit);
+    return taken;
+}
+
+static void run_apply(work *w, bh_table *table)
+{
+    double begin;
+
+    mix(w);
+    begin = seconds(w->b);
+    check(bh_apply(table, w->ops, w->mixed, w->values, w->n, NULL));
+    w->before =
+        enter_beside(&w->results[APPLY], w->n, seconds(w->b) - begin, w->before, w->b->limit);
+}
+
+/* Reduces onto keys that are drawn with a skew; `uniform` is what reducing onto all took. */
+static void run_skewed(work *w, int at, bh_table *table, double uniform)
+{
+    double taken = timed(w->b, BH_ADD, table, w->mixed, w->values, w->n, w->n, NULL);
+
+    enter(&w->results[at], w->n, taken);
+    sample(&w->results[at].value, uniform / taken);
+}
+
+static void run_export(work *w, bh_table *table)
+{
+    const settings *s = &w->b->settings;
+    uint64_t cursor = 0, count;
+    double begin = seconds(w->b), taken;
+
+    check(bh_export(table, &cursor, w->mixed, w->values, w->n, &count));
+    taken = seconds(w->b) - begin;
+    if (count != w->n)
+        fail("an export of everything is not everything");
+    enter(&w->results[EXPORT], w->n, taken);
+    sample(&w->results[EXPORT].value,
+           timed_copy(w->b, w->copy[0], w->copy[1], w->n * (s->key_bytes + s->value_bytes)) / taken);
+}
+
+static void run_clear(work *w, bh_table *table, uint64_t bytes)
+{
+    double begin = seconds(w->b), taken;
+
+    check(bh_clear(table));
+    taken = seconds(w->b) - begin;
+    enter(&w->results[CLEAR], w->n, taken);
+    sample(&w->results[CLEAR].value, timed_copy(w->b, w->copy[0], w->copy[1], bytes) / taken);
+}
+
+static void run_repetition(work *w, uint32_t repetition)
+{
+    bench *b = w->b;
+    const uint64_t n = w->n;
+    const uint32_t salt = salt_of(repetition);
+    bh_table *table = table_of(b, b->context, n);
+    limit *l = bench_limit(b, table);
+    bh_table_stats stats;
+    double uniform;
+    uint64_t i;
+
+    fill_keys(b, w->keys, 0, n, salt);
+    fill_keys(b, w->absent, n, n, salt);
+    fill_values(b, w->values, w->keys, n);
+    w->before = limit_run(l);
+    beside(w, INSERT, BH_INSERT, table, w->keys);
+    stats = stats_of(table);
+    for (i = 0; i < RESULTS; i++) {
+        w->results[i].batch = n;
+        result_table(&w->results[i], &stats);
+    }
+    if (!repetition)
+        for (i = 0; i < 2; i++)
+            w->copy[i] = array(stats.bytes_total, 1);
+
+    memset(w->values, 0, n * b->settings.value_bytes);
+    beside(w, FIND, BH_FIND, table, w->keys);
+    check_values(b, w->values, w->keys, n);
+    beside(w, MISS, BH_FIND, table, w->absent);
+    halve(w);
+    w->before = limit_run(l);
+    beside(w, HALF, BH_FIND, table, w->mixed);
+    uniform = beside(w, ADD, BH_ADD, table, w->keys);
+    fill_zipf(b, w->mixed, w->keys, n, salt);
+    run_skewed(w, ZIPF, table, uniform);
+    for (i = 0; i < n; i++)
+        memcpy(key_at(b, w->mixed, i), w->keys, b->settings.key_bytes);
+    run_skewed(w, EQUAL, table, uniform);
+    run_export(w, table);
+    w->before = limit_run(l);
+    beside(w, ERASE, BH_ERASE, table, w->keys);
+    if (stats_of(table).keys || stats_of(table).grows)
+        fail("the table is not what it should be after erasing everything");
+
+    check(bh_insert(table, w->keys, w->values, n, NULL));
+    run_apply(w, table);
+    run_clear(w, table, stats.bytes_total);
     bh_table_destroy(table);
-    free(keys);
-    free(values);
+}
+
+/* A table made for n keys and as full as `max_fill`; 0: the highest there is. */
+static void run_memory(const work *w, double max_fill, const char *name, double bar)
+{
+    const settings *s = &w->b->settings;
+    result r = {EXPERIMENT, .name = name, .op = "insert", .hit_rate = NO_HIT_RATE, .batch = w->n,
+                .figure = "bytes per pair", .bar_is_most = 1};
+    bh_table_options options;
+    bh_table_stats stats;
+    bh_table *table;
+
+    bh_table_options_init(&options, s->key_bytes, s->value_bytes, w->n);
+    options.max_fill = max_fill;
+    check(bh_table_create(w->b->context, &options, &table));
+    enter(&r, w->n, timed(w->b, BH_INSERT, table, w->keys, w->values, w->n, w->n, NULL));
+    stats = stats_of(table);
+    result_table(&r, &stats);
+    sample(&r.value, r.bytes_per_key);
+    if (s->key_bytes == 4 && s->value_bytes == 4)
+        r.bar = bar;
+    print(w->b, &r);
+    bh_table_destroy(table);
 }
 
 void run_operations(bench *b)
 {
-    enum { FIND, MISS, INSERT, ADD, ERASE, RESULTS };
     const uint64_t n = b->settings.keys;
     result results[RESULTS] = {
-        {EXPERIMENT, .name = "find, all present", .op = "find", .hit_rate = 1, .bar = 0.39},
-        {EXPERIMENT, .name = "find, all absent", .op = "find", .hit_rate = 0, .bar = 0.32},
-        {EXPERIMENT, .name = "insert, reserved", .op = "insert", .hit_rate = 0, .bar = 0.25},
-        {EXPERIMENT, .name = "reduce, present", .op = "add", .hit_rate = 1},
-        {EXPERIMENT, .name = "erase, present", .op = "erase", .hit_rate = 1},
+        [FIND] = {EXPERIMENT, .name = "find, all present", .op = "find", .hit_rate = 1},
+        [MISS] = {EXPERIMENT, .name = "find, all absent", .op = "find", .hit_rate = 0},
+        [HALF] = {EXPERIMENT, .name = "find, half present", .op = "find", .hit_rate = 0.5},
+        [INSERT] = {EXPERIMENT, .name = "insert, reserved", .op = "insert", .hit_rate = 0},
+        [ADD] = {EXPERIMENT, .name = "reduce, present", .op = "add", .hit_rate = 1},
+        [ERASE] = {EXPERIMENT, .name = "erase, present", .op = "erase", .hit_rate = 1},
+        [APPLY] = {EXPERIMENT, .name = "apply, 50/25/25", .op = "apply", .hit_rate = 0.75},
+        [ZIPF] = {EXPERIMENT, .name = "reduce, Zipf 0.99", .op = "add", .hit_rate = 1,
+                  .skew = "zipf 0.99", .figure = "of uniform", .bar = 1},
+        [EQUAL] = {EXPERIMENT, .name = "reduce, all equal", .op = "add", .hit_rate = 1,
+                   .skew = "equal", .figure = "of uniform", .bar = 0.5},
+        [EXPORT] = {EXPERIMENT, .name = "export", .op = "export", .hit_rate = NO_HIT_RATE,
+                    .figure = "of copying the pairs", .bar = 0.5},
+        [CLEAR] = {EXPERIMENT, .name = "clear", .op = "clear", .hit_rate = NO_HIT_RATE,
+                   .figure = "of copying the table", .bar = 0.5},
     };
-    uint32_t *keys = array(n, 4), *absent = array(n, 4), *values = array(n, 4);
+    work w = {b, n, key_array(b, n), key_array(b, n), value_array(b, n), key_array(b, n),
+              array(n, 1), {NULL, NULL}, results, 0};
     uint32_t repetition;
     int i;
 
-    for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
-        uint32_t salt = salt_of(repetition);
-        bh_table *table = table_of(b, b->context, n);
-        limit *l = bench_limit(b, table);
-        bh_table_stats stats;
-        double taken, before;
-
-        fill_keys(keys, 0, n, salt);
-        fill_keys(absent, n, n, salt);
-        fill_values(values, keys, n);
-        before = limit_run(l);
-        taken = timed(b, BH_INSERT, table, keys, values, n, n, NULL);
-        before = enter_beside(&results[INSERT], n, taken, before, l);
-        stats = stats_of(table);
-
-        memset(values, 0, n * 4);
-        taken = timed(b, BH_FIND, table, keys, values, n, n, NULL);
-        before = enter_beside(&results[FIND], n, taken, before, l);
-        check_values(values, keys, n);
-        taken = timed(b, BH_FIND, table, absent, values, n, n, NULL);
-        before = enter_beside(&results[MISS], n, taken, before, l);
-        taken = timed(b, BH_ADD, table, keys, values, n, n, NULL);
-        before = enter_beside(&results[ADD], n, taken, before, l);
-        taken = timed(b, BH_ERASE, table, keys, values, n, n, NULL);
-        enter_beside(&results[ERASE], n, taken, before, l);
-
-        for (i = 0; i < RESULTS; i++) {
-            results[i].batch = n;
-            result_table(&results[i], &stats);
-        }
-        stats = stats_of(table);
-        if (stats.keys || stats.grows)
-            fail("the table is not what it should be after erasing everything");
-        bh_table_destroy(table);
+    if (b->settings.key_bytes == 4 && b->settings.value_bytes == 4) {
+        results[FIND].bar = 0.62;
+        results[MISS].bar = 0.55;
+        results[INSERT].bar = 0.45;
+        results[ADD].bar = results[ERASE].bar = 0.42;
+        results[APPLY].bar = 0.35;
+    } else if (b->settings.key_bytes == 8 && b->settings.value_bytes == 8) {
+        results[FIND].bar = 0.45;
+        results[INSERT].bar = 0.35;
     }
+    for (repetition = 0; repetition < b->settings.repetitions; repetition++)
+        run_repetition(&w, repetition);
     for (i = 0; i < RESULTS; i++)
         print(b, &results[i]);
-    run_single(b);
-    free(keys);
-    free(absent);
-    free(values);
+    run_memory(&w, 0.85, "memory, fill 0.85", 10.9);
+    run_memory(&w, 0.97, "memory, fill 0.97", 10);
+    free(w.keys);
+    free(w.absent);
+    free(w.values);
+    free(w.mixed);
+    free(w.ops);
+    free(w.copy[0]);
+    free(w.copy[1]);
 }
