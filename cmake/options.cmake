@@ -8,6 +8,8 @@ set(BULKHASH_PROGRAM AUTO CACHE STRING
   "Build the program bulkhash: ON, OFF, or AUTO (when zlib is there)")
 set(BULKHASH_TESTS AUTO CACHE STRING
   "Build the tests: ON, OFF, or AUTO (when cmocka is there)")
+set(BULKHASH_PEERS AUTO CACHE STRING
+  "Compare with other hash tables in bulkhash-bench: OFF, or AUTO (those that are there)")
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)

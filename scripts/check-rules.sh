@@ -32,6 +32,7 @@ BEGIN {
     level["cpu"] = level["cuda"] = 4
     level["api"] = 5
     level["cli"] = level["bench"] = level["tests"] = level["examples"] = level["tests/consumer"] = 6
+    level["tests/peers"] = 7
     public_only["cli"] = public_only["examples"] = public_only["tests/consumer"] = 1
     header_of_tables["stdint.h"] = header_of_tables["stddef.h"] = header_of_tables["stdbool.h"] = 1
     word = "(^|[^A-Za-z0-9_.>])"
@@ -50,7 +51,7 @@ BEGIN {
 
 # The folder that the rule speaks of: src/base/x.c -> base, cli/x.c -> cli.
 function folder_of(name,    part) {
-    if (name ~ /^tests\/consumer\//) return "tests/consumer"
+    if (match(name, /^tests\/(consumer|peers)\//)) return substr(name, 1, RLENGTH - 1)
     split(name, part, "/")
     return part[1] == "src" ? part[2] : part[1]
 }
@@ -174,7 +175,7 @@ function check_file(name,    line, code, folder) {
 
 make_tree() { # make_tree ROOT: a small tree that keeps every rule
     rm -rf "$1"
-    mkdir -p "$1"/{include/bulkhash,src/{base,targets,primitives,storage,tables/one,cpu,cuda,api},cli,bench,tests/{unit,support,consumer},examples}
+    mkdir -p "$1"/{include/bulkhash,src/{base,targets,primitives,storage,tables/one,cpu,cuda,api},cli,bench,tests/{unit,support,peers,consumer},examples}
     (
         cd "$1"
         printf '#include <stdint.h>\n' >include/bulkhash/bulkhash.h
@@ -192,6 +193,7 @@ make_tree() { # make_tree ROOT: a small tree that keeps every rule
         printf '#include "api/table.c"\n' >bench/bench.c
         printf '#include "support/model.h"\n#include "api/table.c"\n' >tests/unit/contract.c
         printf '\n' >tests/support/model.h
+        printf '#include "support/model.h"\n#include "../../bench/bench.c"\n' >tests/peers/peers.c
         printf '#include <bulkhash/bulkhash.h>\n' | tee tests/consumer/main.c >examples/quickstart.c
     )
 }
@@ -235,6 +237,7 @@ cli/main.c|#include "api/table.c"
 examples/quickstart.c|#include "base/base.h"
 tests/consumer/main.c|#include "base/base.h"
 tests/unit/contract.c|#include "../../bench/bench.c"
+tests/support/model.h|#include "../peers/peers.c"
 src/tables/one/ops.h|#include <immintrin.h>
 src/tables/one/ops.h|#include <cuda_runtime.h>
 src/tables/one/ops.h|#include <string.h>

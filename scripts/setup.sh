@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, on Debian and its relatives; elsewhere says what is missing:
-#   scripts/setup.sh [build] [test]        both when none is named
+#   scripts/setup.sh [build] [test] [peers]        the first two when none is named
+# `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers.
 # Looks for the tools and headers themselves, so that what came from elsewhere counts too, and
 # touches neither network nor package manager when nothing is missing.
 set -euo pipefail
@@ -8,6 +9,7 @@ parts=" ${*:-build test} "
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
+has_cxx_header() { echo "#include <$1>" | c++ -x c++ -E - >/dev/null 2>&1; }
 has_clang_sanitizers() { # the compiler alone does not bring the run-time libraries
     has_command clang && echo 'int main(void) { return 0; }' |
         clang -x c -fsanitize=thread -o /dev/null - >/dev/null 2>&1
@@ -32,6 +34,15 @@ if [[ $parts == *" test "* ]]; then
     need libcmocka-dev has_header cmocka.h
     need clang has_command clang
     need libclang-rt-dev has_clang_sanitizers
+fi
+if [[ $parts == *" peers "* ]]; then
+    [[ " ${missing[*]} " == *" g++ "* ]] || need g++ has_command c++
+    need libcuckoo-dev has_cxx_header libcuckoo/cuckoohash_map.hh
+    need libtbb-dev has_cxx_header oneapi/tbb/concurrent_hash_map.h
+    need libboost1.81-dev has_cxx_header boost/unordered/unordered_flat_map.hpp
+    need libabsl-dev has_cxx_header absl/container/flat_hash_map.h
+    need jellyfish has_command jellyfish
+    need kmc has_command kmc
 fi
 ((${#missing[@]})) || exit 0
 
