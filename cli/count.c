@@ -413,7 +413,7 @@ int count_command(int argc, char **argv)
     progress_clear();
 
     if (options.output != NULL) {
-        result_write(counter.table, &format, &output);
+        result_write(counter.table, &format, counter.threads, &output);
         output_commit(&output);
     }
     print_summary(&counter, &options, seconds);
