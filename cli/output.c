@@ -156,12 +156,16 @@ static _Noreturn void fail_write(const struct output *output)
     fail("%s: cannot be written: %s; %s", output->path, strerror(errno), remedy);
 }
 
-void output_write(struct output *output, const char *bytes, size_t count)
+/* Writes to `place`, or where `place` is NULL, behind what was written last. */
+static void write_all(const struct output *output, const uint64_t *place, const char *bytes,
+                      size_t count)
 {
     size_t done = 0;
 
     while (done < count) {
-        ssize_t wrote = write(output->descriptor, bytes + done, count - done);
+        ssize_t wrote = place != NULL ? pwrite(output->descriptor, bytes + done, count - done,
+                                               (off_t)(*place + done))
+                                      : write(output->descriptor, bytes + done, count - done);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote == 0)
@@ -170,6 +174,25 @@ void output_write(struct output *output, const char *bytes, size_t count)
             fail_write(output);
         done += (size_t)wrote;
     }
+}
+
+bool output_claim(struct output *output, size_t count, uint64_t *place)
+{
+    *place = output->end;
+    output->end += count;
+    return output->target != NULL;
+}
+
+void output_write_at(const struct output *output, uint64_t place, const char *bytes, size_t count)
+{
+    write_all(output, &place, bytes, count);
+}
+
+void output_write(struct output *output, const char *bytes, size_t count)
+{
+    uint64_t place;
+
+    write_all(output, output_claim(output, count, &place) ? &place : NULL, bytes, count);
 }
 
 /* Brings the new name to the disk. Not all file systems can, and the file itself is safe, so what

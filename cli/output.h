@@ -12,12 +12,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 struct output {
     const char *path; /* as the user wrote it; for error sentences */
     char *target;     /* what will be replaced: `path` with symbolic links followed; NULL: direct */
     int descriptor;
+    uint64_t end; /* where the next bytes go */
 };
 
 /* Makes the temporary file. Call it before long work: what is wrong with the target is found here.
@@ -25,8 +27,14 @@ struct output {
  * `path` must live as long as the output does. */
 void output_open(struct output *output, const char *path, const struct stat *input);
 
-/* Writes at once: what is written should come in pieces that are worth it. */
+/* Writes what follows all that was written before. */
 void output_write(struct output *output, const char *bytes, size_t count);
+
+/* The same in two steps, for several threads: output_claim() fixes the place of the bytes, one
+ * thread at a time; any number may then write theirs at once. What goes straight to a pipe has no
+ * places: for it output_claim() answers false, and output_write() is what remains. */
+bool output_claim(struct output *output, size_t count, uint64_t *place);
+void output_write_at(const struct output *output, uint64_t place, const char *bytes, size_t count);
 
 /* Waits for the disk and gives the file its name. */
 void output_commit(struct output *output);

@@ -18,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a part stays in cache until it is written. */
-enum { part_pairs = 1 << 12, longest_line = 64 };
+/* Parts are large enough that threads seldom meet, and small enough that the text of one is in cache
+ * still when it is written. */
+enum { part_pairs = 1 << 14, longest_line = 64 };
 
 struct pair {
     uint64_t key;
@@ -183,6 +184,25 @@ static uint64_t take_part(struct writer *writer, struct pair *space, const struc
     return count;
 }
 
+/* Brings the text of a part into the file. Only where the parts are sorted must one wait for those
+ * before it, and then only until they have been turned into text. */
+static void write_text(struct writer *writer, uint64_t turn, const char *text, size_t length)
+{
+    uint64_t place;
+
+    pthread_mutex_lock(&writer->lock);
+    while (writer->sorted != NULL && writer->written < turn)
+        pthread_cond_wait(&writer->turn_ended, &writer->lock);
+    bool has_place = output_claim(writer->output, length, &place);
+    if (!has_place)
+        output_write(writer->output, text, length);
+    writer->written++;
+    pthread_cond_broadcast(&writer->turn_ended);
+    pthread_mutex_unlock(&writer->lock);
+    if (has_place)
+        output_write_at(writer->output, place, text, length);
+}
+
 /* What each thread does. */
 static void write_parts(void *argument)
 {
@@ -196,17 +216,7 @@ static void write_parts(void *argument)
     while ((count = take_part(writer, space->pairs, &pairs, &turn)) > 0) {
         size_t length = write_pairs(space->text, pairs, count, writer->format);
 
-        pthread_mutex_lock(&writer->lock);
-        while (writer->written < turn)
-            pthread_cond_wait(&writer->turn_ended, &writer->lock);
-        pthread_mutex_unlock(&writer->lock);
-
-        output_write(writer->output, space->text, length);
-
-        pthread_mutex_lock(&writer->lock);
-        writer->written++;
-        pthread_cond_broadcast(&writer->turn_ended);
-        pthread_mutex_unlock(&writer->lock);
+        write_text(writer, turn, space->text, length);
     }
     free(space);
 }
