@@ -12,10 +12,10 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-huge test-long clean
+.PHONY: help setup build run compare-kmers test test-huge test-long clean
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing to build and test (Debian, apt-get).
 	@scripts/setup.sh
@@ -30,6 +30,13 @@ run: ## Count the 31-mers of a real genome: E. coli, from Debian's archive.
 	cmake --preset release
 	$(call BUILD,release) --target bulkhash_program
 	@scripts/run-ecoli.sh build/release/bin/bulkhash build
+
+compare-kmers: ## Time that count against jellyfish and KMC (installs them).
+	@scripts/setup.sh build peers
+	cmake --preset release
+	$(call BUILD,release) --target bulkhash_program
+	@scripts/fetch-ecoli.sh build
+	@scripts/compare-kmers.sh build/release/bin/bulkhash build/NC_008253.fna.gz
 
 test: ## Build with and without sanitizers and run every test.
 	@scripts/setup.sh

@@ -1,7 +1,8 @@
 /*
  * `bulkhash count`: how often each k-mer of a FASTA file, or each number of an integer array,
- * occurs. Reading fills a batch of keys; bh_reduce() adds 1 to the count of each key of a batch;
- * at the end the table goes to the output file and a summary to standard error.
+ * occurs. Each thread fills a batch of keys from the file, one thread at a time, and adds it to the
+ * table with bh_reduce(), which adds 1 to the count of each key; meanwhile others read. At the end
+ * the table goes to the output file and a summary to standard error.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -15,16 +16,25 @@
 #include "output.h"
 #include "progress.h"
 #include "result.h"
+#include "threads.h"
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch is large enough to be worth waking all threads, and small enough to stay in cache
- * between the reader that writes it and the table that reads it. */
-enum { batch_keys = 1 << 16, first_capacity = 1 << 16, most_threads = 1024 };
+/* A batch is small enough to stay in cache between the reader that writes it and the table that
+ * reads it, and for the library to add it in the thread that calls, as all threads have batches of
+ * their own. The first sample_keys keys tell how large the table may become; as they may mislead,
+ * it is made for most_expected at most, some 400 MB. */
+enum {
+    batch_keys = 1 << 13,
+    sample_keys = 1 << 16,
+    most_expected = 1 << 24,
+    most_threads = 1024
+};
 
 static const char help[] =
     "bulkhash count: count k-mers of a FASTA file, or the numbers of an integer array\n"
@@ -64,18 +74,25 @@ struct options {
     bool sort;
 };
 
-/* A table and the batch of keys that is being filled for it. */
+/* Where the keys come from, one of two, and the table they go to. */
 struct counter {
-    const char *file;
+    const struct input *input;
+    struct fasta *fasta;          /* NULL: the keys come from npy */
+    struct kmers *kmers;          /* makes them from the letters of fasta, */
+    const unsigned char *letters; /* of which these wait */
+    size_t letter_count;
+    struct npy *npy;
+
     bh_context *context;
     bh_table *table;
-    const struct input *input;
     const char *noun;
-    uint32_t key_bytes;
-    void *keys;
     uint64_t *ones; /* what each key of a batch adds to its count */
-    uint64_t filled;
+    uint32_t key_bytes;
+    uint32_t threads;
+
+    pthread_mutex_t lock; /* of what comes from the file, and of the progress line */
     uint64_t counted;
+    bool at_end;
 };
 
 /* -------------------------------------- command line -------------------------------------- */
@@ -158,7 +175,7 @@ static void parse_options(int argc, char **argv, struct options *options)
 
 /* ---------------------------------------- counting ---------------------------------------- */
 
-/* The table cannot take the batch. */
+/* The table cannot take a batch. */
 static _Noreturn void fail_table(const struct counter *counter)
 {
     char why[1024];
@@ -167,104 +184,156 @@ static _Noreturn void fail_table(const struct counter *counter)
     snprintf(why, sizeof why, "%s", library_error());
     stats.struct_size = sizeof stats;
     if (counter->table == NULL || bh_table_get_stats(counter->table, &stats) != BH_OK)
-        fail("%s: cannot be counted: %s", counter->file, why);
+        fail("%s: cannot be counted: %s", counter->input->path, why);
     fail("%s: cannot be counted to the end, after %" PRIu64 " distinct %s in %" PRIu64
          " MiB of memory: %s; use a machine with more memory or split the file",
-         counter->file, stats.keys, counter->noun, stats.bytes_total >> 20, why);
+         counter->input->path, stats.keys, counter->noun, stats.bytes_total >> 20, why);
 }
 
-static void counter_open(struct counter *counter, const struct options *options,
-                         const struct input *input, uint32_t key_bytes)
+static _Noreturn void fail_memory(const struct counter *counter)
+{
+    fail("%s: no memory to count it; free some and try again", counter->input->path);
+}
+
+/* Makes the table. `counter` holds where the keys come from. */
+static void counter_open(struct counter *counter, uint32_t threads)
 {
     bh_context_options context_options;
+    bh_context_info info;
     bh_table_options table_options;
 
-    memset(counter, 0, sizeof *counter);
-    counter->file = options->file;
-    counter->input = input;
-    counter->key_bytes = key_bytes;
-    counter->noun = options->k > 0 ? "k-mers" : "values";
-
     bh_context_options_init(&context_options);
-    context_options.threads = options->threads;
-    bh_table_options_init(&table_options, key_bytes, 8, first_capacity);
+    context_options.threads = threads;
+    bh_table_options_init(&table_options, counter->key_bytes, 8, sample_keys);
+    info.struct_size = sizeof info;
     if (bh_context_create("cpu", &context_options, &counter->context) != BH_OK ||
+        bh_context_get_info(counter->context, &info) != BH_OK ||
         bh_table_create(counter->context, &table_options, &counter->table) != BH_OK)
         fail_table(counter);
+    counter->threads = info.threads;
 
-    counter->keys = malloc(batch_keys * (size_t)key_bytes);
-    counter->ones = malloc(batch_keys * sizeof *counter->ones);
-    if (counter->keys == NULL || counter->ones == NULL)
-        fail("%s: no memory to count it; free some and try again", options->file);
-    for (size_t i = 0; i < batch_keys; i++)
+    counter->ones = malloc(sample_keys * sizeof *counter->ones);
+    if (counter->ones == NULL)
+        fail_memory(counter);
+    for (size_t i = 0; i < sample_keys; i++)
         counter->ones[i] = 1;
+    pthread_mutex_init(&counter->lock, NULL);
 }
 
-static void count_batch(struct counter *counter)
+/* Makes up to `room` keys from the letters of the file; fewer only at its end. */
+static size_t read_kmers(struct counter *counter, unsigned char *keys, size_t room)
 {
-    if (bh_reduce(counter->table, BH_ADD, counter->keys, counter->ones, counter->filled, NULL) !=
-        BH_OK)
-        fail_table(counter);
-    counter->counted += counter->filled;
-    counter->filled = 0;
+    size_t found = 0;
+
+    while (found < room) {
+        if (counter->letter_count == 0) {
+            switch (fasta_next(counter->fasta, &counter->letters, &counter->letter_count)) {
+            case FASTA_END: return found;
+            case FASTA_RECORD: kmers_restart(counter->kmers); break;
+            case FASTA_LETTERS: break;
+            }
+            continue;
+        }
+        size_t part = room - found; /* as no letter makes more than one */
+        if (part > counter->letter_count)
+            part = counter->letter_count;
+        int bad;
+        found += kmers_scan(counter->kmers, counter->letters, part,
+                            keys + found * counter->key_bytes, &bad);
+        if (bad >= 0)
+            fasta_fail_byte(counter->fasta, (unsigned char)bad);
+        counter->letters += part;
+        counter->letter_count -= part;
+    }
+    return found;
+}
+
+/* Reads up to `room` keys; answers how many, 0 at the end. */
+static size_t read_keys(struct counter *counter, void *keys, size_t room)
+{
+    size_t count = 0;
+
+    pthread_mutex_lock(&counter->lock);
+    if (!counter->at_end)
+        count = counter->fasta != NULL ? read_kmers(counter, keys, room)
+                                       : npy_read(counter->npy, keys, room);
+    counter->at_end = count == 0;
+    counter->counted += count;
 
     bh_table_stats stats;
     stats.struct_size = sizeof stats;
     if (progress_due() && bh_table_get_stats(counter->table, &stats) == BH_OK)
         progress_draw(counter->input->position, counter->input->size, counter->counted,
                       counter->noun, stats.keys);
+    pthread_mutex_unlock(&counter->lock);
+    return count;
 }
 
-/* Where the next keys of the batch go, and how many fit (at least one). */
-static void *batch_end(const struct counter *counter)
+static void add_keys(struct counter *counter, const void *keys, uint64_t count)
 {
-    return (char *)counter->keys + counter->filled * counter->key_bytes;
-}
-
-static size_t batch_room(const struct counter *counter)
-{
-    return batch_keys - (size_t)counter->filled;
-}
-
-static void batch_add(struct counter *counter, size_t keys)
-{
-    counter->filled += keys;
-    if (counter->filled == batch_keys)
-        count_batch(counter);
-}
-
-static void count_kmers(struct counter *counter, struct fasta *fasta, struct kmers *kmers)
-{
-    const unsigned char *letters;
-    size_t count;
-    enum fasta_event event;
-
-    while ((event = fasta_next(fasta, &letters, &count)) != FASTA_END) {
-        if (event == FASTA_RECORD) {
-            kmers_restart(kmers);
-            continue;
-        }
-        while (count > 0) {
-            size_t part = count < batch_room(counter) ? count : batch_room(counter);
-            int bad;
-            size_t keys = kmers_scan(kmers, letters, part, batch_end(counter), &bad);
-            if (bad >= 0)
-                fasta_fail_byte(fasta, (unsigned char)bad);
-            batch_add(counter, keys);
-            letters += part;
-            count -= part;
-        }
+    if (bh_reduce(counter->table, BH_ADD, keys, counter->ones, count, NULL) != BH_OK) {
+        /* Held to the end, so that no thread draws the progress line again. */
+        pthread_mutex_lock(&counter->lock);
+        fail_table(counter);
     }
-    count_batch(counter);
 }
 
-static void count_items(struct counter *counter, struct npy *npy)
+/* What each thread does. */
+static void count_batches(void *argument)
 {
-    size_t keys;
+    struct counter *counter = argument;
+    void *keys = malloc(batch_keys * (size_t)counter->key_bytes);
+    size_t count;
 
-    while ((keys = npy_read(npy, batch_end(counter), batch_room(counter))) > 0)
-        batch_add(counter, keys);
-    count_batch(counter);
+    if (keys == NULL) {
+        pthread_mutex_lock(&counter->lock);
+        fail_memory(counter);
+    }
+    while ((count = read_keys(counter, keys, batch_keys)) > 0)
+        add_keys(counter, keys, count);
+    free(keys);
+}
+
+/* How many distinct k-mers the file will have if the share of new ones stays what it was in the
+ * sample, of which the table holds the counts. */
+static uint64_t expected_kmers(const struct counter *counter)
+{
+    /* As there are four letters, gzip packs four into a byte, and seldom finds more to save. */
+    uint64_t letters = counter->input->size * (counter->input->is_gzip ? 4 : 1);
+    uint64_t most = most_expected;
+    bh_table_stats stats;
+
+    stats.struct_size = sizeof stats;
+    if (bh_table_get_stats(counter->table, &stats) != BH_OK)
+        return 0;
+    if (counter->kmers->k < 12) /* and the sample may have come before all others */
+        most = UINT64_C(1) << 2 * counter->kmers->k;
+    double expected = (double)letters * (double)stats.keys / sample_keys;
+    return expected < (double)most ? (uint64_t)expected : most;
+}
+
+/* Counts the first keys, and makes the table as large as it will become: to grow again and again
+ * would take longer than all the rest. Numbers of an array are left out, as the same few may be
+ * all over it. */
+static void count_sample(struct counter *counter)
+{
+    void *keys = malloc(sample_keys * (size_t)counter->key_bytes);
+    size_t count;
+
+    if (keys == NULL)
+        fail_memory(counter);
+    count = read_keys(counter, keys, sample_keys);
+    add_keys(counter, keys, count);
+    if (counter->fasta != NULL && count == sample_keys) {
+        uint64_t expected = expected_kmers(counter);
+        /* Only an empty table becomes larger at no cost. Where memory does not allow that much, it
+         * grows as far as it comes. */
+        if (bh_clear(counter->table) != BH_OK)
+            fail_table(counter);
+        (void)bh_reserve(counter->table, expected);
+        add_keys(counter, keys, count);
+    }
+    free(keys);
 }
 
 /* ----------------------------------------- the end ---------------------------------------- */
@@ -293,8 +362,8 @@ static void counter_close(struct counter *counter)
 {
     bh_table_destroy(counter->table);
     bh_context_destroy(counter->context);
-    free(counter->keys);
     free(counter->ones);
+    pthread_mutex_destroy(&counter->lock);
 }
 
 int count_command(int argc, char **argv)
@@ -304,12 +373,11 @@ int count_command(int argc, char **argv)
     struct npy npy;
     struct output output;
     struct kmers kmers;
-    struct counter counter;
+    struct counter counter = {0};
     struct result_format format = {0};
 
     parse_options(argc, argv, &options);
     bool is_kmers = options.k > 0;
-    const struct input *input = is_kmers ? &fasta.input : &npy.input;
 
     /* Input, output, table: in this order what is wrong shows before anything is made, and before
      * the long work. */
@@ -319,27 +387,33 @@ int count_command(int argc, char **argv)
         kmers_init(&kmers, options.k, options.canonical);
         format.k = options.k;
         format.key_bytes = kmers.key_bytes;
+        counter.input = &fasta.input;
+        counter.fasta = &fasta;
+        counter.kmers = &kmers;
+        counter.noun = "k-mers";
     } else {
         npy_open(&npy, options.file);
         format.key_bytes = npy.key_bytes;
         format.is_signed = npy.is_signed;
+        counter.input = &npy.input;
+        counter.npy = &npy;
+        counter.noun = "values";
     }
     if (options.output != NULL) {
-        output_open(&output, options.output, &input->status);
+        output_open(&output, options.output, &counter.input->status);
         format.is_npy = ends_in_npy(options.output);
         format.is_sorted = options.sort;
     }
-    counter_open(&counter, &options, input, format.key_bytes);
+    counter.key_bytes = format.key_bytes;
+    counter_open(&counter, options.threads);
 
-    if (is_kmers)
-        count_kmers(&counter, &fasta, &kmers);
-    else
-        count_items(&counter, &npy);
+    count_sample(&counter);
+    threads_run(counter.threads, count_batches, &counter);
     double seconds = progress_seconds();
     progress_clear();
 
     if (options.output != NULL) {
-        result_write(counter.table, &format, &output);
+        result_write(counter.table, &format, counter.threads, &output);
         output_commit(&output);
     }
     print_summary(&counter, &options, seconds);

@@ -11,6 +11,7 @@
 #include "progress.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,12 @@ static _Noreturn void report(int exit_status, const char *format, va_list argume
 
 static _Noreturn void report(int exit_status, const char *format, va_list arguments)
 {
+    static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
     char sentence[8192]; /* holds two paths of the longest length that Linux takes, nearly */
 
+    /* Held to the end: a thread that fails while another one does has nothing to add, and exit()
+     * is not for two at once. */
+    pthread_mutex_lock(&first);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     for (char *c = sentence; *c != '\0'; c++) {
         if ((unsigned char)*c < ' ' || *c == 0x7f)

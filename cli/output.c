@@ -132,10 +132,6 @@ void output_open(struct output *output, const char *path, const struct stat *inp
         fail("%s: is a symbolic link that leads nowhere; remove it or choose another --output",
              path);
 
-    output->buffer = malloc(output_buffer_bytes);
-    if (output->buffer == NULL)
-        fail("%s: no memory to write it; free some and try again", path);
-
     handle_signals();
     if (exists && !S_ISREG(status.st_mode)) {
         output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
@@ -160,12 +156,16 @@ static _Noreturn void fail_write(const struct output *output)
     fail("%s: cannot be written: %s; %s", output->path, strerror(errno), remedy);
 }
 
-void output_flush(struct output *output)
+/* Writes to `place`, or where `place` is NULL, behind what was written last. */
+static void write_all(const struct output *output, const uint64_t *place, const char *bytes,
+                      size_t count)
 {
     size_t done = 0;
 
-    while (done < output->used) {
-        ssize_t wrote = write(output->descriptor, output->buffer + done, output->used - done);
+    while (done < count) {
+        ssize_t wrote = place != NULL ? pwrite(output->descriptor, bytes + done, count - done,
+                                               (off_t)(*place + done))
+                                      : write(output->descriptor, bytes + done, count - done);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote == 0)
@@ -174,7 +174,25 @@ void output_flush(struct output *output)
             fail_write(output);
         done += (size_t)wrote;
     }
-    output->used = 0;
+}
+
+bool output_claim(struct output *output, size_t count, uint64_t *place)
+{
+    *place = output->end;
+    output->end += count;
+    return output->target != NULL;
+}
+
+void output_write_at(const struct output *output, uint64_t place, const char *bytes, size_t count)
+{
+    write_all(output, &place, bytes, count);
+}
+
+void output_write(struct output *output, const char *bytes, size_t count)
+{
+    uint64_t place;
+
+    write_all(output, output_claim(output, count, &place) ? &place : NULL, bytes, count);
 }
 
 /* Brings the new name to the disk. Not all file systems can, and the file itself is safe, so what
@@ -194,7 +212,6 @@ static void sync_folder(const char *target)
 
 void output_commit(struct output *output)
 {
-    output_flush(output);
     if (output->target != NULL && fsync(output->descriptor) != 0)
         fail_write(output);
     if (close(output->descriptor) != 0 && errno != EINTR)
@@ -209,5 +226,4 @@ void output_commit(struct output *output)
         sync_folder(output->target);
     }
     free(output->target);
-    free(output->buffer);
 }

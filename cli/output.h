@@ -12,16 +12,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
-
-enum { output_buffer_bytes = 1 << 20 };
 
 struct output {
     const char *path; /* as the user wrote it; for error sentences */
     char *target;     /* what will be replaced: `path` with symbolic links followed; NULL: direct */
     int descriptor;
-    char *buffer;
-    size_t used;
+    uint64_t end; /* where the next bytes go */
 };
 
 /* Makes the temporary file. Call it before long work: what is wrong with the target is found here.
@@ -29,23 +27,16 @@ struct output {
  * `path` must live as long as the output does. */
 void output_open(struct output *output, const char *path, const struct stat *input);
 
-void output_flush(struct output *output);
+/* Writes what follows all that was written before. */
+void output_write(struct output *output, const char *bytes, size_t count);
 
-/* A place for up to `bytes` (<= output_buffer_bytes) bytes; output_wrote() says how many of them
- * were written. Inline, as it runs once for every line. */
-static inline char *output_room(struct output *output, size_t bytes)
-{
-    if (output_buffer_bytes - output->used < bytes)
-        output_flush(output);
-    return output->buffer + output->used;
-}
+/* The same in two steps, for several threads: output_claim() fixes the place of the bytes, one
+ * thread at a time; any number may then write theirs at once. What goes straight to a pipe has no
+ * places: for it output_claim() answers false, and output_write() is what remains. */
+bool output_claim(struct output *output, size_t count, uint64_t *place);
+void output_write_at(const struct output *output, uint64_t place, const char *bytes, size_t count);
 
-static inline void output_wrote(struct output *output, size_t bytes)
-{
-    output->used += bytes;
-}
-
-/* Writes out what is left, waits for the disk and gives the file its name. */
+/* Waits for the disk and gives the file its name. */
 void output_commit(struct output *output);
 
 #endif

@@ -1,18 +1,25 @@
 /*
  * Writes the result (see result.h). The table is exported part by part, each part is widened to
- * pairs of 64-bit key and count and written from there. Only sorting needs all pairs in memory at
- * once, twice: it is a radix sort, eight passes of one byte each, of which the ones are left out
- * where all keys have the same byte.
+ * pairs of 64-bit key and count and turned into text. Several threads do that, each with a part of
+ * its own; they write what they have made in the order in which they took the parts. Only sorting
+ * needs all pairs in memory at once, twice: it is a radix sort, eight passes of one byte each, of
+ * which the ones are left out where all keys have the same byte.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "result.h"
 
 #include "error.h"
 #include "kmers.h"
 #include "npy.h"
+#include "threads.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Parts are large enough that threads seldom meet, and small enough that the text of one is in cache
+ * still when it is written. */
 enum { part_pairs = 1 << 14, longest_line = 64 };
 
 struct pair {
@@ -35,39 +42,38 @@ static char *write_decimal(char *text, uint64_t number)
     return text + length;
 }
 
-static void write_line(const struct pair *pair, const struct result_format *format,
-                       struct output *output)
+static char *write_line(char *text, const struct pair *pair, const struct result_format *format)
 {
-    char *line = output_room(output, longest_line);
-    char *end = line;
-
     if (format->k > 0) {
-        kmers_decode(pair->key, format->k, end);
-        end += format->k;
+        kmers_decode(pair->key, format->k, text);
+        text += format->k;
     } else if (format->is_signed && pair->key >> 63) {
-        *end++ = '-';
-        end = write_decimal(end, 0 - pair->key);
+        *text++ = '-';
+        text = write_decimal(text, 0 - pair->key);
     } else {
-        end = write_decimal(end, pair->key);
+        text = write_decimal(text, pair->key);
     }
-    *end++ = '\t';
-    end = write_decimal(end, pair->count);
-    *end++ = '\n';
-    output_wrote(output, (size_t)(end - line));
+    *text++ = '\t';
+    text = write_decimal(text, pair->count);
+    *text++ = '\n';
+    return text;
 }
 
-static void write_pairs(const struct pair *pairs, uint64_t count,
-                        const struct result_format *format, struct output *output)
+/* Writes what the file will hold of these pairs to `text`; answers how many bytes. */
+static size_t write_pairs(char *text, const struct pair *pairs, uint64_t count,
+                          const struct result_format *format)
 {
+    char *end = text;
+
     for (uint64_t i = 0; i < count; i++) {
         if (format->is_npy) {
-            npy_pair(pairs[i].key, pairs[i].count,
-                     (unsigned char *)output_room(output, npy_pair_bytes));
-            output_wrote(output, npy_pair_bytes);
+            npy_pair(pairs[i].key, pairs[i].count, (unsigned char *)end);
+            end += npy_pair_bytes;
         } else {
-            write_line(&pairs[i], format, output);
+            end = write_line(end, &pairs[i], format);
         }
     }
+    return (size_t)(end - text);
 }
 
 /* Where an export has come to, and the arrays it goes through. */
@@ -135,71 +141,154 @@ static struct pair *radix_sort(struct pair *pairs, struct pair *scratch, uint64_
     return pairs;
 }
 
-/* Writes the pairs as the table gives them. */
-static void write_unsorted(bh_table *table, const struct result_format *format,
-                           struct exporter *exporter, struct output *output)
-{
-    struct pair *pairs = malloc(part_pairs * sizeof *pairs);
-    uint64_t got;
+/* What the threads share. */
+struct writer {
+    bh_table *table;
+    const struct result_format *format;
+    struct output *output;
+    pthread_mutex_t lock;
+    pthread_cond_t turn_ended;
+    uint64_t parts;   /* how many have been taken, */
+    uint64_t written; /* and written */
+    struct exporter exporter;
+    const struct pair *sorted; /* the pairs that are left, where they have been sorted; or NULL */
+    uint64_t sorted_left;
+};
 
-    if (pairs == NULL)
-        fail("%s: no memory to write it; free some and try again", output->path);
-    while ((got = next_part(table, format, exporter, pairs, output)) > 0)
-        write_pairs(pairs, got, format, output);
-    free(pairs);
+/* What each thread has for itself. */
+struct workspace {
+    struct pair pairs[part_pairs];
+    char text[part_pairs * longest_line];
+};
+
+/* Takes the next part: *pairs points at it, which may be in `space`, and *turn is its number.
+ * Answers how many pairs it has, 0 at the end. */
+static uint64_t take_part(struct writer *writer, struct pair *space, const struct pair **pairs,
+                          uint64_t *turn)
+{
+    uint64_t count;
+
+    pthread_mutex_lock(&writer->lock);
+    if (writer->sorted != NULL) {
+        count = writer->sorted_left < part_pairs ? writer->sorted_left : part_pairs;
+        *pairs = writer->sorted;
+        writer->sorted += count;
+        writer->sorted_left -= count;
+    } else {
+        count = next_part(writer->table, writer->format, &writer->exporter, space, writer->output);
+        *pairs = space;
+    }
+    *turn = writer->parts;
+    writer->parts += count > 0;
+    pthread_mutex_unlock(&writer->lock);
+    return count;
 }
 
-/* Writes the pairs, `keys` in number, in ascending order of keys. */
-static void write_sorted(bh_table *table, uint64_t keys, const struct result_format *format,
-                         struct exporter *exporter, struct output *output)
+/* Brings the text of a part into the file. Only where the parts are sorted must one wait for those
+ * before it, and then only until they have been turned into text. */
+static void write_text(struct writer *writer, uint64_t turn, const char *text, size_t length)
+{
+    uint64_t place;
+
+    pthread_mutex_lock(&writer->lock);
+    while (writer->sorted != NULL && writer->written < turn)
+        pthread_cond_wait(&writer->turn_ended, &writer->lock);
+    bool has_place = output_claim(writer->output, length, &place);
+    if (!has_place)
+        output_write(writer->output, text, length);
+    writer->written++;
+    pthread_cond_broadcast(&writer->turn_ended);
+    pthread_mutex_unlock(&writer->lock);
+    if (has_place)
+        output_write_at(writer->output, place, text, length);
+}
+
+/* What each thread does. */
+static void write_parts(void *argument)
+{
+    struct writer *writer = argument;
+    struct workspace *space = malloc(sizeof *space);
+    const struct pair *pairs;
+    uint64_t turn, count;
+
+    if (space == NULL)
+        fail("%s: no memory to write it; free some and try again", writer->output->path);
+    while ((count = take_part(writer, space->pairs, &pairs, &turn)) > 0) {
+        size_t length = write_pairs(space->text, pairs, count, writer->format);
+
+        write_text(writer, turn, space->text, length);
+    }
+    free(space);
+}
+
+/* All pairs of the table, `keys` in number, in ascending order of keys. Both arrays are to be
+ * freed; the pairs are in the first. */
+static void sort_pairs(struct writer *writer, uint64_t keys, struct pair **pairs,
+                       struct pair **scratch)
 {
     uint64_t room = keys + 1; /* malloc(0) may answer NULL */
-    struct pair *pairs = NULL, *scratch = NULL;
     uint64_t count = 0, got;
 
-    if (room <= SIZE_MAX / sizeof *pairs) {
-        pairs = malloc((size_t)room * sizeof *pairs);
-        scratch = malloc((size_t)room * sizeof *scratch);
+    *pairs = *scratch = NULL;
+    if (room <= SIZE_MAX / sizeof **pairs) {
+        *pairs = malloc((size_t)room * sizeof **pairs);
+        *scratch = malloc((size_t)room * sizeof **scratch);
     }
-    if (pairs == NULL || scratch == NULL)
+    if (*pairs == NULL || *scratch == NULL)
         fail("%s: no memory to sort the lines; leave out --sort and sort the file afterwards",
-             output->path);
-    while ((got = next_part(table, format, exporter, pairs + count, output)) > 0)
+             writer->output->path);
+    while ((got = next_part(writer->table, writer->format, &writer->exporter, *pairs + count,
+                            writer->output)) > 0)
         count += got;
 
     /* Of signed keys the highest bit stands for less, not for more. */
-    uint64_t flip = format->is_signed ? UINT64_C(1) << 63 : 0;
+    uint64_t flip = writer->format->is_signed ? UINT64_C(1) << 63 : 0;
     for (uint64_t i = 0; i < count; i++)
-        pairs[i].key ^= flip;
-    struct pair *sorted = radix_sort(pairs, scratch, count);
+        (*pairs)[i].key ^= flip;
+    struct pair *sorted = radix_sort(*pairs, *scratch, count);
+    if (sorted == *scratch) {
+        *scratch = *pairs;
+        *pairs = sorted;
+    }
     for (uint64_t i = 0; i < count; i++)
         sorted[i].key ^= flip;
-    write_pairs(sorted, count, format, output);
-    free(pairs);
-    free(scratch);
 }
 
-void result_write(bh_table *table, const struct result_format *format, struct output *output)
+void result_write(bh_table *table, const struct result_format *format, uint32_t threads,
+                  struct output *output)
 {
     bh_table_stats stats;
-    struct exporter *exporter = malloc(sizeof *exporter);
+    struct pair *pairs = NULL, *scratch = NULL;
+    struct writer *writer = calloc(1, sizeof *writer);
 
-    if (exporter == NULL)
+    if (writer == NULL)
         fail("%s: no memory to write it; free some and try again", output->path);
-    exporter->cursor = 0;
     stats.struct_size = sizeof stats;
     if (bh_table_get_stats(table, &stats) != BH_OK)
         fail("%s: the table cannot be asked for its size: %s; please report this", output->path,
              library_error());
-    exporter->keys_left = stats.keys;
+    writer->table = table;
+    writer->format = format;
+    writer->output = output;
+    writer->exporter.keys_left = stats.keys;
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->turn_ended, NULL);
 
     if (format->is_npy) {
-        npy_pair_header(stats.keys, output_room(output, npy_pair_header_bytes));
-        output_wrote(output, npy_pair_header_bytes);
+        char header[npy_pair_header_bytes];
+        npy_pair_header(stats.keys, header);
+        output_write(output, header, sizeof header);
     }
-    if (format->is_sorted)
-        write_sorted(table, stats.keys, format, exporter, output);
-    else
-        write_unsorted(table, format, exporter, output);
-    free(exporter);
+    if (format->is_sorted) {
+        sort_pairs(writer, stats.keys, &pairs, &scratch);
+        writer->sorted = pairs;
+        writer->sorted_left = stats.keys;
+    }
+    threads_run(threads, write_parts, writer);
+
+    free(pairs);
+    free(scratch);
+    pthread_cond_destroy(&writer->turn_ended);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
 }

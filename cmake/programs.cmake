@@ -21,7 +21,7 @@ if(NOT BULKHASH_PROGRAM STREQUAL "OFF")
     add_executable(bulkhash_program ${program_sources})
     set_target_properties(bulkhash_program PROPERTIES
       OUTPUT_NAME bulkhash INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-    target_link_libraries(bulkhash_program PRIVATE bulkhash ZLIB::ZLIB bulkhash_flags)
+    target_link_libraries(bulkhash_program PRIVATE bulkhash ZLIB::ZLIB Threads::Threads bulkhash_flags)
     list(APPEND installed_programs bulkhash_program)
   endif()
 endif()

@@ -64,4 +64,31 @@ expect_file 'plain from a pipe' found.tsv <wanted.tsv
 
 # Results go to pipes too.
 "$BULKHASH" count -k 13 -s in.fa -o /dev/stdout 2>"$err" | expect_file 'to a pipe' wanted.tsv
+
+# More than the sample from which the size of the table is guessed, so that several threads count
+# and write: once with new k-mers all over, once where the sample says that there are none.
+random_letters 300000 2 ACGTACGTACGTACGTACGTACGTACGTN >letters
+{ echo '>new'; fold -w 60 letters; } >in.fa
+reference 31 '' >wanted.tsv
+reference 3 1 >short.tsv
+{ echo '>same'; printf '%070000d\n' 0 | tr 0 A; cat in.fa; } >same.fa
+printf '%s\t%d\n' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA 69970 | sort - wanted.tsv >same-wanted.tsv
+gzip -c same.fa >same.fa.gz
+for threads in 1 2 5; do
+    expect_success "$BULKHASH" count -k 3 -c -t $threads in.fa -s -o found.tsv
+    expect_file "$threads threads, k 3" found.tsv <short.tsv
+    for sort in '' --sort; do
+        # shellcheck disable=SC2086 # a word or none
+        expect_success "$BULKHASH" count -k 31 -t $threads in.fa $sort -o found.tsv
+        # shellcheck disable=SC2086 # a word or none
+        "$BULKHASH" count -k 31 -t $threads in.fa $sort -o /dev/stdout 2>"$err" | cat >piped.tsv
+        for file in found.tsv piped.tsv; do
+            [[ $sort == '' ]] || sort -c $file || failed "$threads threads, $file: not sorted"
+            sort $file | expect_file "$threads threads $sort, $file" wanted.tsv
+        done
+        # shellcheck disable=SC2086 # a word or none
+        expect_success "$BULKHASH" count -k 31 -t $threads same.fa.gz $sort -o found.tsv
+        sort found.tsv | expect_file "$threads threads $sort, a wrong guess" same-wanted.tsv
+    done
+done
 finish
