@@ -204,8 +204,7 @@ limit *bench_limit(bench *b, const bh_table *table)
     uint32_t window;
 
     stats = stats_of(table);
-    if (b->limit && stats.bytes_total > b->limit_bytes * 0.95 &&
-        stats.bytes_total < b->limit_bytes * 1.05)
+    if (b->limit && fabs((double)stats.bytes_total / (double)b->limit_bytes - 1) < 0.05)
         return b->limit;
     limit_destroy(b->limit);
     b->limit_bytes = stats.bytes_total;

@@ -29,6 +29,9 @@
  * to 8% slower, 128 finds 8% slower; 64 leaves room for memory that serves more lines at once. */
 #define BH_WINDOW 64u
 
+/* Values of bh_op. */
+#define BH_OPS (BH_MAX + 1u)
+
 /* The kind that stands for "look it up for each element". */
 #define BH_KIND_MIXED 0xffu
 
@@ -181,10 +184,67 @@ static void BH_DESIGN(slice_add)(bh__slice *slice)
     BH_DESIGN(run)(slice, BH_ADD);
 }
 
+/* One operation that has no instance of its own. */
+static void BH_DESIGN(slice_other)(bh__slice *slice)
+{
+    BH_DESIGN(run)(slice, BH_KIND_MIXED);
+}
+
+/*
+ * Runs a slice of different operations kind by kind: a processor that cannot guess what comes next
+ * would stop at every second operation. The elements are as if concurrent, so any order will do;
+ * what is erased first makes room for what is inserted.
+ */
+static void BH_DESIGN(run_kinds)(bh__slice *slice)
+{
+    uint16_t sorted[BH_SLICE_MOST], *list = slice->list;
+    /* Of each kind: how many there are; where they begin in sorted; where they end. */
+    uint32_t end[BH_OPS] = {0};
+    uint32_t listed = slice->listed, total = listed ? listed : slice->count;
+    uint32_t stalled = 0, begin = 0, turn, i;
+
+    for (i = 0; i < total; i++)
+        end[slice->ops[listed ? list[i] : i]]++;
+    for (turn = 0; turn < BH_OPS; turn++) {
+        uint32_t kind = (BH_ERASE + turn) % BH_OPS, count = end[kind];
+
+        end[kind] = begin;
+        begin += count;
+    }
+    for (i = 0; i < total; i++) {
+        uint32_t at = listed ? list[i] : i;
+
+        sorted[end[slice->ops[at]]++] = (uint16_t)at;
+    }
+    for (turn = 0, begin = 0; turn < BH_OPS; turn++) {
+        uint32_t kind = (BH_ERASE + turn) % BH_OPS;
+
+        slice->list = sorted + begin;
+        slice->listed = end[kind] - begin;
+        if (!slice->listed)
+            continue;
+        switch (kind) {
+        case BH_FIND: BH_DESIGN(slice_find)(slice); break;
+        case BH_INSERT: BH_DESIGN(slice_insert)(slice); break;
+        case BH_ERASE: BH_DESIGN(slice_erase)(slice); break;
+        case BH_ADD: BH_DESIGN(slice_add)(slice); break;
+        default: BH_DESIGN(slice_other)(slice);
+        }
+        for (i = 0; i < slice->stalled; i++)
+            list[stalled++] = sorted[begin + i];
+        begin = end[kind];
+    }
+    slice->list = list;
+    slice->listed = listed;
+    slice->stalled = stalled;
+}
+
 static void BH_DESIGN(slice_mixed)(bh__slice *slice)
 {
     if (slice->ordered)
         BH_DESIGN(run_ordered)(slice);
+    else if (slice->ops)
+        BH_DESIGN(run_kinds)(slice);
     else
-        BH_DESIGN(run)(slice, BH_KIND_MIXED);
+        BH_DESIGN(slice_other)(slice);
 }
