@@ -30,7 +30,7 @@ static const peer *absl(const bench *b)
     return NULL;
 }
 
-/* The first `count` of n keys, drawn at random, `in` times over: what the calls are about. */
+/* `count` of n keys, drawn at random: what the calls are about. */
 static void draw(const bench *b, void *drawn, uint64_t count, const void *keys, uint64_t n,
                  uint64_t random)
 {
@@ -48,7 +48,7 @@ static void run_table(const bench *b, bh_context *single, uint64_t n, int cached
     enum { BATCHES = 3, FIND = 0, INSERT = 1, OPS = 2 };
     static const bh_op op_of[OPS] = {BH_FIND, BH_INSERT};
     static const char *const what[OPS] = {"find", "insert"};
-    const uint64_t called = CALLED_KEYS;
+    const uint64_t called = b->settings.keys < CALLED_KEYS ? b->settings.keys : CALLED_KEYS;
     const peer *p = absl(b);
     result results[OPS][BATCHES];
     char names[OPS][BATCHES][48];

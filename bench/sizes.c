@@ -40,7 +40,9 @@ static void run_size(bench *b, uint64_t n)
     result results[OPS];
     char name[OPS][32];
     void *keys = key_array(b, n), *absent = key_array(b, n), *values = value_array(b, n);
-    const uint64_t rounds = n < LEAST_SAMPLE ? LEAST_SAMPLE / n : 1;
+    /* A short run is short here too. */
+    const uint64_t least = b->settings.keys < LEAST_SAMPLE ? b->settings.keys : LEAST_SAMPLE;
+    const uint64_t rounds = n < least ? least / n : 1;
     uint32_t repetition, i;
 
     memset(results, 0, sizeof results);

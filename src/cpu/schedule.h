@@ -179,9 +179,16 @@ static void BH_DESIGN(slice_erase)(bh__slice *slice)
     BH_DESIGN(run)(slice, BH_ERASE);
 }
 
+#include "cpu/fold.h"
+
 static void BH_DESIGN(slice_add)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_ADD);
+    const uint32_t total = slice->listed ? slice->listed : slice->count;
+
+    if (BH_VALUE_BYTES && BH_DESIGN(worth_folding)(slice, total))
+        BH_DESIGN(run_folded)(slice, total);
+    else
+        BH_DESIGN(run)(slice, BH_ADD);
 }
 
 /* One operation that has no instance of its own. */

@@ -4,10 +4,10 @@
 
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench && -x $bench-lines ]] || exit 77
-experiments='operations growth dynamic hostile lines'
+experiments='operations growth peers calls threads sizes dynamic hostile lines'
 
 expect_success "$BULKHASH" bench --help
-for word in --experiment --keys --fill --threads --repetitions --quick --json $experiments; do
+for word in --experiment --keys --fill --widths --threads --repetitions --quick --json $experiments; do
     grep -q -- "$word" "$out" || failed "bench --help does not tell of $word"
 done
 awk 'length($0) > 100 { exit 1 }' "$out" || failed 'bench --help has a line of more than 100 letters'
@@ -28,6 +28,10 @@ for fill in 0 0.96 x ''; do
     expect_usage "--fill: \"$fill\".*--help" --fill "$fill"
 done
 expect_usage '--repetitions: "100"' -r 100
+for widths in 4 4,5 4,4,4 16,4 x ''; do
+    expect_usage "--widths: \"$widths\".*--help" --widths "$widths"
+done
+expect_usage 'hostile is for --widths 4,4 alone' -w 8,8 -e hostile
 expect_usage '"please" is no option' please
 expect_usage '--help' --frobnicate
 
@@ -41,8 +45,16 @@ done <<'END'
 find, all present .*limit.* ratio
 find, all absent
 insert, reserved
-find, calls of 1 .*ns per call
-insert, calls of 1
+reduce, present
+erase, present
+apply, 50/25/25
+reduce, Zipf 0.99 .*of uniform
+reduce, all equal .*of uniform
+export .*of copying
+clear .*of copying
+memory, fill 0.85 .*bytes per pair
+memory, fill 0.97 .*bytes per pair
+find, all threads .*times one thread
 insert, growing .*of insert, reserved
 find, grown .*of find, reserved
 miss, grown .*of miss, reserved
@@ -60,8 +72,20 @@ miss, grown
 hit, turned over
 miss, turned over
 END
+for line in 'find, half present' 'find, callers .*times one thread' 'find, calls of 16 ' \
+    'find, calls of 1024, cached' 'erase, 6000 keys'; do
+    grep -Eq "^$line" "$out" || failed "bench -e all: no line '$line': $(cat "$out")"
+done
+# Beside each peer that is there, or a word about those that are not.
+grep -Eq '^find .*times (libcuckoo|absl|boost)|^peers that were not there' "$out" ||
+    failed "bench -e all: nothing about peers: $(cat "$out")"
 grep -q 'table held alone .*longest pause' "$out" || failed "growth: no pause: $(cat "$out")"
 grep -Eq '^    (0\.[0-9]{2} ?){16}$' "$out" || failed "dynamic: no fill over time: $(cat "$out")"
+
+# Other widths.
+expect_success "$BULKHASH" bench "${few[@]}" -w 8,8 -e operations -e growth --json
+(($(grep -c '"key_bytes":8,"value_bytes":8,' "$out") >= 15)) ||
+    failed "bench --widths 8,8: $(cat "$out")"
 
 # What does not depend on the machine.
 for met in 'keys moved per key' 'peak, of the grown table'; do
@@ -72,11 +96,11 @@ done
 # --json: an object a line, the same fields in each, numbers or null.
 fields='experiment design device target op keys key_bytes value_bytes fill hit_rate skew batch threads
     state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest bar met'
-expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic --json
+expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls --json
 awk -v fields="$fields" '
     BEGIN { count = split(fields, field) }
     {
-        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines)",/ || /nan|inf/ ||
+        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines|threads|calls)",/ || /nan|inf/ ||
             $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
         rest = $0
         for (i = 1; i <= count; i++) {
@@ -86,7 +110,7 @@ awk -v fields="$fields" '
         }
         if (bad) { print "bad: " $0; exit 1 }
     }' "$out" >problem || failed "bench --json: $(cat problem)"
-for experiment in operations growth dynamic lines; do
+for experiment in operations growth dynamic lines threads calls; do
     (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
         failed "bench --json: too little of $experiment: $(cat "$out")"
 done

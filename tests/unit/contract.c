@@ -548,6 +548,61 @@ static void reduce_counts_each_element_once(void **state)
     }
 }
 
+/* Few keys, many times each, in a table that may not grow: some keys are there, others find room and
+ * some none. Every element tells what became of it, and those that were done are in the sums. */
+static void reduce_onto_few_keys_when_full(void **state)
+{
+    enum { THERE = 16, NEW = 4096 };
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(60000);
+        if (widths.value_bytes == 0) {
+            continue;
+        }
+        bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+        bh_table *table = table_with(context, &options);
+        options.max_host_bytes = table_stats(table).bytes_total;
+        bh_table_destroy(table);
+        table = table_with(context, &options);
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+        batch there = batch_new(widths.key_bytes, widths.value_bytes, THERE);
+        model *map = model_new();
+        rng random = random_start(test_seed() + (uint64_t)w);
+
+        for (uint64_t i = 0; i < THERE; i++) {
+            uint64_t key = random_key(widths.key_bytes, 16, i), value = i;
+            batch_set(&there, i, key, value);
+            model_apply(map, BH_INSERT, widths.value_bytes, key, &value);
+        }
+        check_status(batch_call(table, BH_INSERT, &there), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            // Nearly all onto the keys that are there, so that equal ones meet in every slice.
+            const uint64_t number = random_below(&random, 8) > 0
+                                        ? random_below(&random, THERE)
+                                        : THERE + random_below(&random, NEW);
+            batch_set(&all, i, random_key(widths.key_bytes, 16, number), random_next(&random));
+        }
+        check_status(batch_call(table, BH_ADD, &all), BH_ERR_FULL);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t operand = batch_value(&all, i);
+            if (all.outcomes[i] != BH_NOT_DONE) {
+                model_apply(map, BH_ADD, widths.value_bytes, batch_key(&all, i), &operand);
+            }
+        }
+        check(batch_count(&all, BH_NOT_DONE) > 0 && batch_count(&all, BH_INSERTED) > 0 &&
+                  batch_count(&all, BH_NOT_DONE) + batch_count(&all, BH_INSERTED) +
+                          batch_count(&all, BH_ASSIGNED) == n,
+              "%llu elements were not done",
+              (unsigned long long)batch_count(&all, BH_NOT_DONE));
+        table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+        model_free(map);
+        batch_free(&all);
+        batch_free(&there);
+        bh_table_destroy(table);
+    }
+}
+
 /* With BH_DUPLICATES_ORDERED everything is as if the elements ran one by one in index order, also
  * while the table grows in the middle of the call. */
 static void ordered_is_sequential(void **state)
@@ -727,6 +782,7 @@ int main(void)
         cmocka_unit_test(apply_mixes_operations),
         cmocka_unit_test(duplicates_in_one_call),
         cmocka_unit_test(reduce_counts_each_element_once),
+        cmocka_unit_test(reduce_onto_few_keys_when_full),
         cmocka_unit_test(ordered_is_sequential),
         cmocka_unit_test(promised_distinct_keys),
         cmocka_unit_test(every_small_size),

@@ -232,6 +232,47 @@ static void floors_and_compact(void **state)
     }
 }
 
+/* While subtables differ in size a table grows sooner (docs/decisions/0005). What reserve promises
+ * holds then too, and a table that has grown by one subtable comes back to the size it was made
+ * with. */
+static void promises_hold_while_uneven(void **state)
+{
+    const test_widths widths = {4, 4};
+    const uint64_t n = test_scaled(40000);
+    (void)state;
+
+    for (uint32_t step = 1; step <= 8; step++) {
+        bh_table *table = table_new(context, 4, 4, n);
+        const bh_table_stats made = table_stats(table);
+        uint64_t there = 0, more = n * step / 8;
+        batch some = numbered(widths, 0, made.max_keys + 1);
+
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        there = some.n;
+        batch_free(&some);
+        check(table_stats(table).grows == 1, "%llu doublings",
+              (unsigned long long)table_stats(table).grows);
+        check_status(bh_reserve(table, there + more), BH_OK);
+        const uint64_t grows = table_stats(table).grows;
+        batch reserved = numbered(widths, there, more);
+        check_status(batch_call(table, BH_INSERT, &reserved), BH_OK);
+        check(table_stats(table).grows == grows, "it grew within what was reserved, %llu more keys",
+              (unsigned long long)more);
+        check_holds(table, widths, 0, there + more);
+        batch_free(&reserved);
+        bh_table_destroy(table);
+
+        table = table_new(context, 4, 4, n);
+        some = numbered(widths, 0, made.max_keys + 1);
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        check_status(batch_call(table, BH_ERASE, &some), BH_OK);
+        check(table_stats(table).slots == made.slots, "%llu slots, it was made with %llu",
+              (unsigned long long)table_stats(table).slots, (unsigned long long)made.slots);
+        batch_free(&some);
+        bh_table_destroy(table);
+    }
+}
+
 /* Keys that would all want the same two buckets if the table were smaller: it is emptier than
  * min_fill asks, and must stay as large as it is, whole. */
 static void halving_is_undone(void **state)
@@ -442,6 +483,7 @@ int main(void)
         cmocka_unit_test(every_key_finds_a_place),
         cmocka_unit_test(fill_stays_between_its_bounds),
         cmocka_unit_test(floors_and_compact),
+        cmocka_unit_test(promises_hold_while_uneven),
         cmocka_unit_test(halving_is_undone),
         cmocka_unit_test(ordinary_keys_are_welcome),
         cmocka_unit_test(refused_decommit),

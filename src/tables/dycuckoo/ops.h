@@ -1257,18 +1257,34 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_export *job = (bh_dy_export *)argument;
     uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
+    BH_KEY *keys = (BH_KEY *)job->keys;
+    BH_VALUE *values = (BH_VALUE *)job->values;
 
     for (part = first; part < first + count; part++) {
         uint64_t to = job->counts[part], end = bh_dy_part(job, part, &bucket);
+        /* This part's own place in the arrays ends where the next one's begins. */
+        uint64_t last = part + 1 < job->parts ? job->counts[part + 1] : job->counted;
 
         if (to > job->room)
             continue; /* an earlier part ends the room */
+        last = last < job->room ? last : job->room;
         for (; bucket < end; bucket++) {
             uint64_t line = lines + (uint64_t)BUCKET * bucket;
-            uint32_t used = DY(exported)(job, line, bucket);
+            uint32_t used = DY(exported)(job, line, bucket), slot;
 
+            /* All slots alike, without branches, as long as what is copied in vain stays within
+             * this part's place. */
+            if (to + SLOTS <= last) {
+                for (slot = 0; slot < SLOTS; slot++) {
+                    keys[to] = BH_LOAD_KEY(DY(key_at)(line, slot));
+                    if (BH_VALUE_BYTES && values)
+                        values[to] = DY(value)(line, slot);
+                    to += used >> slot & 1;
+                }
+                continue;
+            }
             for (; used; used &= used - 1) {
-                uint32_t slot = bh_first(used);
+                slot = bh_first(used);
 
                 if (to == job->room) {
                     job->stop_bucket = bucket;
@@ -1277,9 +1293,9 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                     bucket = end;
                     break;
                 }
-                ((BH_KEY *)job->keys)[to] = BH_LOAD_KEY(DY(key_at)(line, slot));
-                if (BH_VALUE_BYTES && job->values)
-                    ((BH_VALUE *)job->values)[to] = DY(value)(line, slot);
+                keys[to] = BH_LOAD_KEY(DY(key_at)(line, slot));
+                if (BH_VALUE_BYTES && values)
+                    values[to] = DY(value)(line, slot);
                 to++;
             }
         }
