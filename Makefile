@@ -12,7 +12,7 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run compare-kmers test test-huge test-long clean
+.PHONY: help setup build run compare-kmers results test test-huge test-long clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,13 @@ compare-kmers: ## Time that count against jellyfish and KMC (installs them).
 	$(call BUILD,release) --target bulkhash_program
 	@scripts/fetch-ecoli.sh build
 	@scripts/compare-kmers.sh build/release/bin/bulkhash build/NC_008253.fna.gz
+
+# -U: looks for a C++ compiler again, which may have come with the peers.
+results: ## Measure everything anew: docs/results, tables in README.md (installs peers).
+	@scripts/setup.sh build test peers
+	cmake --preset release -U CMAKE_CXX_COMPILER
+	$(call BUILD,release) --target bulkhash_program --target bulkhash_bench --target bulkhash_bench_lines
+	@scripts/results.sh build/release
 
 test: ## Build with and without sanitizers and run every test.
 	@scripts/setup.sh

@@ -341,10 +341,10 @@ static void print_median(const char *name, samples *s)
 
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
-    printf("{\"experiment\":\"%s\",\"design\":\"dycuckoo\",\"device\":\"%s\",\"target\":\"%s\","
-           "\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
-           r->experiment, b->info.device, b->info.target, r->op, (unsigned long long)r->keys,
-           b->settings.key_bytes, b->settings.value_bytes);
+    printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"dycuckoo\",\"device\":\"%s\","
+           "\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
+           r->experiment, r->name + strspn(r->name, " "), b->info.device, b->info.target, r->op,
+           (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);
     printf(",\"skew\":\"%s\",\"batch\":%llu,\"threads\":%u,\"state\":\"%s\","
@@ -360,7 +360,9 @@ static void print_json(const bench *b, result *r, samples *judged, int met)
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
     print_number("bar", r->bar, r->bar > 0);
-    printf(",\"met\":%s}\n", r->bar > 0 && judged->count ? met ? "true" : "false" : "null");
+    printf(",\"bar_is\":%s,\"met\":%s}\n",
+           r->bar <= 0 ? "null" : r->bar_is_most ? "\"at most\"" : "\"at least\"",
+           r->bar > 0 && judged->count ? met ? "true" : "false" : "null");
 }
 
 /* Digits behind the point: three or so that count. */

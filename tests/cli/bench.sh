@@ -94,9 +94,11 @@ for met in 'keys moved per key' 'peak, of the grown table'; do
 done
 
 # --json: an object a line, the same fields in each, numbers or null.
-fields='experiment design device target op keys key_bytes value_bytes fill hit_rate skew batch threads
-    state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest bar met'
-expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls --json
+fields='experiment name design device target op keys key_bytes value_bytes fill hit_rate skew batch
+    threads state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest
+    bar bar_is met'
+expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls \
+    --json
 awk -v fields="$fields" '
     BEGIN { count = split(fields, field) }
     {

@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# Measures everything anew and keeps it with what it was measured on (see --help).
+set -euo pipefail
+export LC_ALL=C # decimal points
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+scripts=$root/scripts
+
+# What there is to run: the name of the file, the experiment, its options.
+plan='
+operations-4-4  operations  -w 4,4
+operations-4-8  operations  -w 4,8
+operations-8-4  operations  -w 8,4
+operations-8-8  operations  -w 8,8
+growth          growth      -r 9
+peers-4-4       peers       -w 4,4
+peers-8-8       peers       -w 8,8
+calls           calls
+threads         threads
+sizes           sizes
+dynamic         dynamic
+hostile         hostile
+lines           lines
+kmers           kmers
+'
+# With this malloc asks for huge pages, as our tables do. Where the system gives them to those who ask
+# (transparent huge pages: madvise), the peers would else be measured on small ones.
+tunables=glibc.malloc.hugetlb=1
+
+usage() {
+    cat <<END
+usage: scripts/results.sh [--quick] [--only NAME]... [--to DIRECTORY] BUILD_DIRECTORY
+
+Runs every experiment of BUILD_DIRECTORY/bin/bulkhash bench, and where jellyfish or KMC are there
+scripts/compare-kmers.sh. DIRECTORY (docs/results) receives NAME.jsonl, one JSON object a line, for
+each; kmers.txt; machine.txt: on what and from which commit; and README.md with tables of it all.
+Without --to the tables in the project's README.md are written anew too.
+
+  --quick      fewer keys and repetitions, for trying: needs --to
+  --only NAME  one experiment of bench --help or kmers, or one file such as operations-4-8; what
+               else is in DIRECTORY stays as it is
+  --to DIRECTORY
+END
+}
+
+fail() { # fail STATUS SENTENCE
+    echo "results: $2" >&2
+    exit "$1"
+}
+
+quick=0 only=() to='' build=''
+while (($#)); do
+    case $1 in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --quick) quick=1 ;;
+    --only | --to)
+        [[ $# -gt 1 && -n $2 ]] || fail 2 "$1: a name is missing; see --help"
+        if [[ $1 == --to ]]; then to=$2; else only+=("$2"); fi
+        shift
+        ;;
+    -*) fail 2 "$1: no such option; see --help" ;;
+    *)
+        [[ -z $build ]] || fail 2 "takes one BUILD_DIRECTORY; see --help"
+        build=$1
+        ;;
+    esac
+    shift
+done
+[[ -n $build ]] || fail 2 "BUILD_DIRECTORY is missing; see --help"
+program=$build/bin/bulkhash
+[[ -f $program && -x $program ]] || fail 2 "$program: is no program; build it with make build"
+((!quick)) || [[ -n $to ]] || fail 2 "--quick is for trying: say --to DIRECTORY too"
+command -v lscpu >/dev/null || fail 1 "there is no lscpu here (Debian: util-linux)"
+directory=${to:-$root/docs/results}
+
+is_chosen() { # is_chosen FILE EXPERIMENT
+    ((${#only[@]})) || return 0
+    local name
+    for name in "${only[@]}"; do
+        [[ $name != "$1" && $name != "$2" ]] || return 0
+    done
+    return 1
+}
+for name in "${only[@]}"; do
+    awk -v name="$name" '$1 == name || $2 == name { found = 1 } END { exit !found }' <<<"$plan" ||
+        fail 2 "--only: '$name' is none; see --help"
+done
+
+# --- the machine -------------------------------------------------------------------------------
+
+print_machine() {
+    local cache compiler type packages
+    lscpu | awk -F ': *' '
+        { of[$1] = $2 }
+        END {
+            print "CPU        " of["Model name"]
+            printf "cores      %s (threads per core: %s, sockets: %s)", of["CPU(s)"],
+                of["Thread(s) per core"], of["Socket(s)"]
+            if ("Hypervisor vendor" in of) printf ", virtual machine (%s)", of["Hypervisor vendor"]
+            print "\ncaches     L1d " of["L1d cache"] ", L2 " of["L2 cache"] ", L3 " of["L3 cache"]
+        }'
+    awk '$1 == "MemTotal:" { printf "memory     %.0f GiB\n", $2 / 1048576 }' /proc/meminfo
+    echo "pages      $(($(getconf PAGESIZE) / 1024)) KiB; transparent huge pages:" \
+        "$(cat /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null || echo none); defrag:" \
+        "$(cat /sys/kernel/mm/transparent_hugepage/defrag 2>/dev/null || echo none)"
+    echo "kernel     $(uname -srm)"
+    cache=$build/CMakeCache.txt
+    compiler=$(awk -F = '/^CMAKE_C_COMPILER:/ { print $2 }' "$cache" 2>/dev/null) || compiler=
+    type=$(awk -F = '/^CMAKE_BUILD_TYPE:/ { print $2 }' "$cache" 2>/dev/null) || type=
+    [[ -z $compiler ]] || compiler=$("$compiler" --version | awk 'NR == 1')
+    echo "compiler   ${compiler:-unknown}, ${type:-no build type}"
+    echo "libc       $(getconf GNU_LIBC_VERSION 2>/dev/null || echo unknown)"
+    packages=$(dpkg-query -W -f ', ${Package} ${Version}' libcuckoo-dev libtbb-dev \
+        libboost1.81-dev libabsl-dev jellyfish kmc 2>/dev/null) || :
+    [[ -z $packages ]] || echo "peers      ${packages#, }"
+    echo "malloc     peers and calls ran with GLIBC_TUNABLES=$tunables, so that"
+    echo "           other people's tables lie in huge pages as ours do: malloc does not ask by itself"
+}
+
+# The commit of the sources. What this script writes is no change.
+print_commit() {
+    local commit
+    commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null) || { echo unknown; return; }
+    [[ -z $(git -C "$root" status --porcelain -- . ':!docs/results' ':!README.md') ]] ||
+        commit+=+changes
+    echo "$commit"
+}
+
+# machine.txt: the machine; an empty line; and for each file in the directory when, of which commit
+# and by which options it was made.
+commit=$(print_commit)
+machine=$(print_machine)
+notes=$directory/machine.txt
+if ((${#only[@]})) && [[ -f $notes && $(sed '/^$/,$d' "$notes") != "$machine" ]]; then
+    fail 1 "$notes tells of another machine: leave out --only, or write elsewhere by --to"
+fi
+mkdir -p "$directory"
+if ((!${#only[@]})) || [[ ! -f $notes ]]; then
+    while read -r file _; do
+        [[ -z $file ]] || rm -f "$directory/$file.jsonl" "$directory/$file.txt"
+    done <<<"$plan"
+    printf '%s\n\n' "$machine" >"$notes"
+fi
+
+note() { # note FILE OPTIONS: enters it, in place of what was said of it before
+    local others
+    others=$(awk -v file="$1" '$1 != file || !below { print } /^$/ { below = 1 }' "$notes")
+    {
+        printf '%s\n' "$others"
+        [[ $others == *$'\n\n'* ]] || echo
+        printf '%-15s %s   commit %s   %s\n' "$1" "$(date -u '+%Y-%m-%d %H:%M UTC')" "$commit" "$2"
+    } >"$notes"
+}
+
+# --- the experiments ---------------------------------------------------------------------------
+
+part=$directory/part
+trap 'rm -f "$part"' EXIT
+
+# Writes to $part.
+run() { # run EXPERIMENT OPTION...
+    if [[ $1 == kmers ]]; then
+        "$scripts/fetch-ecoli.sh" "$root/build" >&2 &&
+            "$scripts/compare-kmers.sh" "$program" "$root/build/NC_008253.fna.gz" "${@:2}" >"$part"
+    elif [[ $1 == peers || $1 == calls ]]; then
+        GLIBC_TUNABLES=$tunables "$program" bench --json -e "$@" >"$part"
+    else
+        "$program" bench --json -e "$@" >"$part"
+    fi
+}
+
+failed=()
+while read -r file experiment options; do
+    if [[ -z $file ]] || ! is_chosen "$file" "$experiment"; then continue; fi
+    suffix=jsonl
+    read -ra arguments <<<"$options"
+    if [[ $experiment == kmers ]]; then
+        if ! command -v jellyfish >/dev/null && ! command -v kmc >/dev/null; then
+            echo "results: there is neither jellyfish nor KMC here: kmers is left out" >&2
+            continue
+        fi
+        suffix=txt
+        ((!quick)) || arguments=(2)
+    elif ((quick)); then
+        arguments+=(--quick -r 2)
+    fi
+    command="bench -e $experiment"
+    [[ $experiment != kmers ]] || command=compare-kmers.sh
+    command+=${arguments[*]:+ ${arguments[*]}}
+    echo "results: $(date '+%H:%M:%S') $command" >&2
+    if ! run "$experiment" "${arguments[@]}" </dev/null; then
+        echo "results: $command failed: it is left out" >&2
+        failed+=("$file")
+        continue
+    fi
+    if [[ ! -s $part ]]; then
+        echo "results: $command has nothing to say, it is left out: was it built without the peers?" >&2
+        continue
+    fi
+    mv "$part" "$directory/$file.$suffix"
+    note "$file" "$command"
+done <<<"$plan"
+
+"$scripts/results-table.sh" "$directory" >"$part"
+mv "$part" "$directory/README.md"
+[[ -n $to ]] || "$scripts/results-table.sh" --into "$root/README.md" "$directory"
+((!${#failed[@]})) || fail 1 "failed, and left out: ${failed[*]}"
+echo "results: $(date '+%H:%M:%S') done; the tables are in $directory/README.md" >&2
