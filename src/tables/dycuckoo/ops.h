@@ -153,33 +153,19 @@ BH_FN uint64_t bh_dy_word_other(bh_hash hash)
     return hash.two * 0xd6e8feb86659fd93ull;
 }
 
-BH_FN uint64_t bh_dy_line_of(uint64_t base, const bh_dy_subtable *subtable, uint64_t word,
-                             uint32_t bucket_bytes)
+BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
+                             uint64_t word, uint32_t bucket_bytes)
 {
+    uint64_t base = geometry->base;
+
     return subtable->lines +
            bucket_bytes * (bh_hash_range(word, base) + base * (word & subtable->mask));
 }
 
 /* The ordered pair of subtables of a key, as an index of geometry's pair and home. */
-BH_FN uint64_t bh_dy_pair_of(uint64_t pairs, bh_hash hash)
+BH_FN uint64_t bh_dy_pair_of(const bh_dy_geometry *geometry, bh_hash hash)
 {
-    return (hash.two >> 32) * pairs >> 32;
-}
-
-/* What finds a key's home: copied from the geometry, so that the compiler keeps it in registers over
- * a block of keys while it stores what it found. */
-typedef struct bh_dy_finder {
-    bh_seed seed;
-    uint64_t base;
-    uint64_t pairs;
-    const bh_dy_subtable *home;
-} bh_dy_finder;
-
-BH_FN bh_dy_finder bh_dy_finder_of(const bh_dy_geometry *geometry)
-{
-    bh_dy_finder finder = {geometry->seed, geometry->base, geometry->pairs, geometry->home};
-
-    return finder;
+    return (hash.two >> 32) * geometry->pairs >> 32;
 }
 
 /* Both places of a key. */
@@ -193,13 +179,13 @@ BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key,
                                    uint32_t bucket_bytes)
 {
     bh_hash hash = bh_hash_key(key, &geometry->seed);
-    uint64_t pair = bh_dy_pair_of(geometry->pairs, hash);
+    uint64_t pair = bh_dy_pair_of(geometry, hash);
     const bh_dy_subtable *home = &geometry->home[pair];
     const bh_dy_subtable *other = &geometry->subtable[geometry->pair[pair] >> 4];
     bh_dy_places places;
 
-    places.home = bh_dy_line_of(geometry->base, home, hash.one, bucket_bytes);
-    places.other = bh_dy_line_of(geometry->base, other, bh_dy_word_other(hash), bucket_bytes);
+    places.home = bh_dy_line_of(geometry, home, hash.one, bucket_bytes);
+    places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash), bucket_bytes);
     places.counter = bh_dy_counter_of(hash.one >> home->doublings);
     return places;
 }
@@ -438,42 +424,22 @@ BH_FN BH_VALUE DY(given)(const bh__slice *slice, uint32_t at)
  * begin and the steps
  * --------------------------------------------------------------------------------------------- */
 
-/* What a schedule keeps at hand while it runs a slice. */
-typedef bh_dy_finder DY(finder);
-
-BH_FN DY(finder) DY(finder_of)(const bh__slice *slice)
-{
-    return bh_dy_finder_of((const bh_dy_geometry *)slice->geometry);
-}
-
-/* Where the operation of a key begins. */
-BH_FN bh_start DY(first)(const DY(finder) *finder, BH_KEY key)
-{
-    bh_hash hash = bh_hash_key(key, &finder->seed);
-    const bh_dy_subtable *home = &finder->home[bh_dy_pair_of(finder->pairs, hash)];
-    bh_start first;
-
-    first.offset = bh_dy_line_of(finder->base, home, hash.one, BUCKET);
-    first.tag = bh_dy_counter_of(hash.one >> home->doublings);
-    return first;
-}
-
-/* Bytes of the first region. */
-BH_FN uint32_t DY(first_bytes)(uint32_t kind)
-{
-    return kind == BH_FIND ? BH_DY_LINE : BUCKET;
-}
-
 /* `kind` is the operation; a constant in the instances that have one. */
-BH_FN void DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind,
-                     const bh_start *first)
+BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
 {
-    op->key = ((const BH_KEY *)slice->keys)[at];
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    BH_KEY key = ((const BH_KEY *)slice->keys)[at];
+    bh_hash hash = bh_hash_key(key, &geometry->seed);
+    const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
+
+    op->key = key;
     op->at = at;
     op->op = (uint8_t)kind;
     op->state = BH_DY_HOME;
     op->looks = 0;
-    op->counter = (uint8_t)first->tag;
+    op->counter = (uint8_t)bh_dy_counter_of(hash.one >> home->doublings);
+    return bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
+                        kind == BH_FIND ? BH_DY_LINE : BUCKET);
 }
 
 BH_FN bh_answer DY(done)(DY(op) *op, bh_outcome outcome)
@@ -700,19 +666,24 @@ BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 }
 
 /* Home is full and the key is nowhere, as it seemed. Many keys have been erased: there may be room
- * in the home of one of home's guests. Sets its slot and answers its home; 0 when there is none. */
-BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
-                              uint32_t *slot)
+ * in the home of one of home's guests. Answers that guest's home; 0 when there is no guest. */
+BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t home,
+                              uint64_t meta)
 {
     uint32_t left = bh_dy_maybe_guests(meta, SLOTS);
 
     for (; left; left &= left - 1) {
-        bh_dy_places places;
+        uint32_t slot = bh_first(left);
+        bh_dy_places places =
+            bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, slot)), BUCKET);
 
-        *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, *slot)), BUCKET);
-        if (places.other == home)
-            return places.home;
+        if (places.other != home)
+            continue;
+        op->home = home;
+        op->path = slot;
+        op->looks = 1;
+        op->state = BH_DY_EVICT;
+        return places.home;
     }
     return 0;
 }
@@ -743,7 +714,7 @@ BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
         return 0;
     hash = bh_hash_key(op->key, &geometry->seed);
     return (uint32_t)(hash.two * 0x9e3779b97f4a7c15ull >> 32) <
-           geometry->away[bh_dy_pair_of(geometry->pairs, hash)];
+           geometry->away[bh_dy_pair_of(geometry, hash)];
 }
 
 BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
@@ -760,17 +731,12 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (DY(full)(view.meta)) {
-            uint32_t slot = 0;
             uint64_t to = 0;
 
             if (slice->turnover && slice->room && !op->looks)
-                to = DY(evict)((const bh_dy_geometry *)slice->geometry, line, view.meta, &slot);
+                to = DY(evict)((const bh_dy_geometry *)slice->geometry, op, line, view.meta);
             if (!to)
                 return DY(go_other)(slice, op, line, next);
-            op->home = line;
-            op->path = slot;
-            op->looks = 1;
-            op->state = BH_DY_EVICT;
             *next = bh_dy_region(to, BUCKET);
             return BH_NEXT;
         }
@@ -832,14 +798,6 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     return BH_DONE;
 }
 
-/* The first step of an operation. */
-BH_FN bh_answer DY(step_first)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
-                               bh_region *next)
-{
-    return kind == BH_FIND ? DY(step_find)(slice, op, line, next)
-                           : DY(step_home)(slice, op, kind, line, next);
-}
-
 /* One step of an operation on the region it asked for. */
 BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
                          bh_region *next)
@@ -864,11 +822,8 @@ BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
     bh_answer answer;
     DY(op) op;
-    const DY(finder) finder = DY(finder_of)(slice);
-    bh_start first = DY(first)(&finder, ((const BH_KEY *)slice->keys)[at]);
-    bh_region region = bh_dy_region(first.offset, BUCKET);
+    bh_region region = DY(begin)(slice, &op, at, kind);
 
-    DY(begin)(slice, &op, at, kind, &first);
     op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
     op.path = op.depth = op.deepest = 0;
     do {
@@ -1012,7 +967,7 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
             bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(low, slot)), &geometry->seed);
             uint64_t word = hash.one, other = bh_dy_word_other(hash);
             uint32_t guest = SLOTS > BH_DY_GUESTS_KNOWN
-                                 ? (geometry->pair[bh_dy_pair_of(geometry->pairs, hash)] & 15u) !=
+                                 ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) !=
                                        split->subtable
                                  : guests >> slot & 1u;
 
@@ -1068,7 +1023,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
         for (; guests; guests &= guests - 1) {
             uint32_t slot = bh_first(guests);
             bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(line, slot)), &geometry->seed);
-            uint64_t pair = bh_dy_pair_of(geometry->pairs, hash);
+            uint64_t pair = bh_dy_pair_of(geometry, hash);
             bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
             if ((geometry->pair[pair] & 15u) != split->subtable)
@@ -1076,7 +1031,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
             if (found++ >= BH_DY_MOVING_MOST)
                 moved += DY(go_home)(key);
             key->from = line;
-            key->to = bh_dy_line_of(geometry->base, &geometry->home[pair], hash.one, BUCKET);
+            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BUCKET);
             key->slot = slot;
             key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
             bh_bring_to_write(bh_dy_at(key->to));
@@ -1100,7 +1055,7 @@ BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, ui
     moving.from = high;
     moving.slot = slot;
     moving.homeward =
-        (geometry->pair[bh_dy_pair_of(geometry->pairs, hash)] & 15u) != merge->subtable;
+        (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) != merge->subtable;
     moving.to = moving.homeward ? places.home : places.other;
     moving.counter = places.counter;
     return moving;
