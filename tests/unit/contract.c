@@ -556,7 +556,7 @@ static void reduce_onto_few_keys_when_full(void **state)
     (void)state;
     for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
-        const uint64_t n = test_scaled(60000);
+        const uint64_t n = 60000; // in any build: the new keys must be more than there is room for
         if (widths.value_bytes == 0) {
             continue;
         }
