@@ -55,6 +55,7 @@ typedef struct result {
     const char *skew;    /* of the keys; NULL: uniform */
     double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
     uint64_t batch;      /* keys of one call */
+    uint32_t threads;    /* 0: those of the context */
     const char *figure;  /* what `value` is; NULL: the ratio to the limit is what is judged */
     double bar;          /* what is asked for, at least; 0: nothing */
     int bar_is_most;     /* at most */

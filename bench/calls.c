@@ -77,7 +77,10 @@ static void run_table(const bench *b, bh_context *single, uint64_t n, int cached
 
                 draw(b, drawn, called, keys, n, repetition * 8 + (uint64_t)(op * BATCHES + i));
                 fill_values(b, out, drawn, called);
+                if (op == FIND)
+                    memset(out, 0, called * b->settings.value_bytes);
                 taken = timed(b, op_of[op], table, drawn, out, called, batch[i], NULL);
+                check_values(b, out, drawn, called);
                 enter(r, called, taken);
                 result_table(r, &stats);
                 begin = seconds(b);
@@ -103,6 +106,7 @@ static void run_table(const bench *b, bh_context *single, uint64_t n, int cached
             r->op = what[op];
             r->hit_rate = 1;
             r->batch = batch[i];
+            r->threads = 1;
             r->figure = p ? "times the time of a loop over absl" : "ns per key";
             r->bar = p && !cached && op == FIND ? bar[i] : 0;
             r->bar_is_most = 1;

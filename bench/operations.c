@@ -163,7 +163,7 @@ static void run_repetition(work *w, uint32_t repetition)
     bh_table_destroy(table);
 }
 
-/* A table made for n keys and as full as `max_fill`; 0: the highest there is. */
+/* A table made for n keys and as full as `max_fill`. */
 static void run_memory(const work *w, double max_fill, const char *name, double bar)
 {
     const settings *s = &w->b->settings;

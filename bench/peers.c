@@ -154,7 +154,7 @@ static void run_part(const bench *b, uint64_t n, int cached)
         fill_keys(b, f.keys, 0, n, salt_of(repetition));
         fill_keys(b, f.absent, n, n, salt_of(repetition));
         fill_values(b, f.values, f.keys, n);
-        for (i = 0; peers[i].name && i < PEERS_MOST; i++) {
+        for (i = 0; i < PEERS_MOST && peers[i].name; i++) {
             const peer *p = &peers[i];
             double ours[OPS] = {0}, theirs[OPS] = {0};
             bh_table_stats stats;
@@ -174,7 +174,7 @@ static void run_part(const bench *b, uint64_t n, int cached)
         }
     }
     for (op = 0; op < OPS; op++) {
-        for (i = 0; peers[i].name && i < PEERS_MOST; i++) {
+        for (i = 0; i < PEERS_MOST && peers[i].name; i++) {
             result *r = &results[i][op];
 
             if (!r->value.count)

@@ -100,9 +100,13 @@ void run_threads(bench *b)
         fill_values(b, values, keys, n);
         for (i = 0; i < OPS; i++) {
             const void *of = i == MISS ? absent : keys;
-            double alone = timed(b, op[i], one, of, values, n, n, NULL);
-            double together = timed(b, op[i], many, of, values, n, n, NULL);
-            double called = timed_callers(b, all, op[i], shared, of, values, n);
+            double alone, together, called;
+
+            if (op[i] == BH_FIND)
+                memset(values, 0, n * b->settings.value_bytes);
+            alone = timed(b, op[i], one, of, values, n, n, NULL);
+            together = timed(b, op[i], many, of, values, n, n, NULL);
+            called = timed_callers(b, all, op[i], shared, of, values, n);
 
             enter(&pool[i], n, together);
             sample(&pool[i].value, alone / together);

@@ -28,11 +28,11 @@
 /* A batch is small enough to stay in cache between the reader that writes it and the table that
  * reads it, and for the library to add it in the thread that calls, as all threads have batches of
  * their own. The first sample_keys keys tell how large the table may become; as they may mislead,
- * it is made for most_expected at most, some 400 MB. */
+ * it is made for most_expected at most, some 200 MB. */
 enum {
     batch_keys = 1 << 13,
     sample_keys = 1 << 16,
-    most_expected = 1 << 24,
+    most_expected = 1 << 23,
     most_threads = 1024
 };
 

@@ -106,6 +106,6 @@ endfunction()
 # subtable, slices of two elements, searches of a few buckets.
 bulkhash_special_build(sim
   BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_DY_SEARCH_MOST=32u
-  BH_SLICE_MOST=2)
+  BH_SLICE_MOST=2 BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u)
 bulkhash_special_build(lines)
 set(bulkhash_special_builds sim lines)

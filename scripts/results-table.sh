@@ -109,8 +109,9 @@ function print_common() {
     if (is_alike(keys) && fill[1] != "") printf ", fill %.2f", fill[1]
     if (is_alike(keys) && bytes[1] != "") printf ", %.1f bytes per pair", bytes[1]
     if (is_alike(batch) && batch[1] != keys[1]) printf ", calls of %s keys", with_commas(batch[1])
-    printf ", %d threads", threads
-    if (target != "lines") printf ", %s, pages of %s", target, pages(page_bytes)
+    printf ", %d thread%s", threads, threads == 1 ? "" : "s"
+    if (target != "lines") printf ", %s", target
+    if (target != "lines" && is_alike(page)) printf ", pages of %s", pages(page[1])
 }
 
 # A table of all rows; columns in which nothing stands are left out.
@@ -225,7 +226,7 @@ FNR == 1 {
     widths = "u" 8 * field("key_bytes") "->u" 8 * field("value_bytes")
     threads = field("threads")
     target = field("target")
-    page_bytes = field("page_bytes")
+    page[rows] = field("page_bytes")
     name[rows] = field("name")
     keys[rows] = field("keys")
     batch[rows] = field("batch")

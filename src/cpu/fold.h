@@ -5,7 +5,7 @@
  * Threads that add to the same few keys would otherwise wait for each other's cache
  * line at every element: all elements equal, two threads did 14 M/s where one alone
  * does 50. Where keys differ, looking for equal ones would only cost; so the first
- * FOLD_SAMPLE elements say whether it is worth it. An include-template like
+ * elements of a slice say whether it is worth it. An include-template like
  * schedule.h, whose run() does the rest.
  *
  *     seen     [ .. 7 .. 0 .. ]    by hash: an element whose key was seen last there
@@ -19,8 +19,13 @@
 #ifndef BH_CPU_FOLD_H
 #define BH_CPU_FOLD_H
 
+/* Elements of the sample; and so many twins in it are not there by chance. A build for tests may
+ * want to fold where there are few. */
+#ifndef BH_FOLD_SAMPLE
 #define BH_FOLD_SAMPLE 128u
-#define BH_FOLD_TWINS 8u /* so many in a sample are not there by chance */
+#define BH_FOLD_TWINS 8u
+#endif
+#define BH_FOLD_SAMPLE_BITS 8u
 #define BH_FOLD_SEEN_BITS 10u
 
 BH_FN uint32_t bh_fold_place(uint64_t key, uint32_t bits)
@@ -34,17 +39,17 @@ BH_FN uint32_t bh_fold_place(uint64_t key, uint32_t bits)
 BH_FN int BH_DESIGN(worth_folding)(const bh__slice *slice, uint32_t total)
 {
     const BH_KEY *keys = (const BH_KEY *)slice->keys;
-    BH_KEY seen[2 * BH_FOLD_SAMPLE];
+    BH_KEY seen[1u << BH_FOLD_SAMPLE_BITS];
     uint32_t twins = 0, i;
 
-    if (total < 2 * BH_FOLD_SAMPLE)
+    if (total < BH_FOLD_SAMPLE)
         return 0;
-    /* What is in no place yet must differ from whatever may come there. */
-    for (i = 0; i < 2 * BH_FOLD_SAMPLE; i++)
+    /* Hardly any key is like that. */
+    for (i = 0; i < 1u << BH_FOLD_SAMPLE_BITS; i++)
         seen[i] = (BH_KEY)~keys[slice->listed ? slice->list[0] : 0];
     for (i = 0; i < BH_FOLD_SAMPLE; i++) {
         BH_KEY key = keys[slice->listed ? slice->list[i] : i];
-        BH_KEY *place = &seen[bh_fold_place(key, 8)];
+        BH_KEY *place = &seen[bh_fold_place(key, BH_FOLD_SAMPLE_BITS)];
 
         twins += *place == key;
         *place = key;

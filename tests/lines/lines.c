@@ -116,9 +116,10 @@ static void grown(void **state)
         there += some.n;
         if (there > KEYS && there == table_stats(table).max_keys) {
             batch keys = lines_keys(0, there);
-            // Where the subtables differ in size it grows sooner: docs/decisions/0005.
+            // Where the subtables differ in size it grows sooner, here because of min_fill a
+            // little later than at 7/8: docs/decisions/0005.
             const bool even = table_stats(table).grows % subtables == 0;
-            check_lines(table, even ? FILL : FILL * 7 / 8, &keys, there, HIT_BAR, MISS_BAR);
+            check_lines(table, even ? FILL : FILL * 0.883, &keys, there, HIT_BAR, MISS_BAR);
             batch_free(&keys);
             looks++;
         }

@@ -242,7 +242,10 @@ static void promises_hold_while_uneven(void **state)
     (void)state;
 
     for (uint32_t step = 1; step <= 8; step++) {
-        bh_table *table = table_new(context, 4, 4, n);
+        static const uint32_t subtables[] = {2, 3, 4, 4, 5, 6, 7, 8};
+        bh_table_options options = table_options(4, 4, n);
+        options.dycuckoo.subtables = subtables[step - 1];
+        bh_table *table = table_with(context, &options);
         const bh_table_stats made = table_stats(table);
         uint64_t there = 0, more = n * step / 8;
         batch some = numbered(widths, 0, made.max_keys + 1);
@@ -262,13 +265,74 @@ static void promises_hold_while_uneven(void **state)
         batch_free(&reserved);
         bh_table_destroy(table);
 
-        table = table_new(context, 4, 4, n);
+        table = table_with(context, &options);
         some = numbered(widths, 0, made.max_keys + 1);
         check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        const bh_table_stats grown = table_stats(table);
+        check(grown.keys <= grown.max_keys, "%llu keys of at most %llu",
+              (unsigned long long)grown.keys, (unsigned long long)grown.max_keys);
         check_status(batch_call(table, BH_ERASE, &some), BH_OK);
         check(table_stats(table).slots == made.slots, "%llu slots, it was made with %llu",
               (unsigned long long)table_stats(table).slots, (unsigned long long)made.slots);
+        bh_table_destroy(table);
+
+        // Reserving an empty table that is uneven: more room, not less.
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        check_status(bh_clear(table), BH_OK);
+        const bh_table_stats empty = table_stats(table);
+        check_status(bh_reserve(table, empty.max_keys + 1), BH_OK);
+        check(table_stats(table).slots >= empty.slots, "reserve left %llu of %llu slots",
+              (unsigned long long)table_stats(table).slots, (unsigned long long)empty.slots);
+        bh_table_destroy(table);
+
+        // No room to grow: filled as far as max_fill says, and again after a clear.
+        options.max_host_bytes = empty.bytes_total;
+        table = table_with(context, &options);
+        batch many = numbered(widths, 0, made.max_keys * 2);
+        for (int life = 0; life < 2; life++) {
+            check_status(batch_call(table, BH_INSERT, &many), BH_ERR_FULL);
+            const bh_table_stats full = table_stats(table);
+            check(full.keys == (uint64_t)(0.85 * (double)full.slots) && full.keys == full.max_keys,
+                  "%llu keys in %llu slots when full", (unsigned long long)full.keys,
+                  (unsigned long long)full.slots);
+            check_status(bh_clear(table), BH_OK);
+        }
+        batch_free(&many);
         batch_free(&some);
+        bh_table_destroy(table);
+
+        // A few keys more and a few less, at the size at which it grows: not each time.
+        options = table_options(4, 4, 1);
+        options.dycuckoo.subtables = subtables[step - 1];
+        options.min_fill = 0.8 * 0.85 * subtables[step - 1] / (subtables[step - 1] + 1.0);
+        table = table_with(context, &options);
+        uint64_t boundary = 0;
+        while (table_stats(table).slots < n) {
+            // To the last key that has room, or one more, which makes it grow.
+            const uint64_t room = table_stats(table).max_keys - boundary;
+            batch keys = numbered(widths, boundary, room > 0 ? room : 1);
+            check_status(batch_call(table, BH_INSERT, &keys), BH_OK);
+            boundary += keys.n;
+            batch_free(&keys);
+            const bh_table_stats before = table_stats(table);
+            if (before.keys < before.max_keys || before.slots < 4096) {
+                continue;
+            }
+            batch few = numbered(widths, boundary, 3);
+            for (int again = 0; again < 8; again++) {
+                check_status(batch_call(table, BH_INSERT, &few), BH_OK);
+                check_status(batch_call(table, BH_ERASE, &few), BH_OK);
+            }
+            const bh_table_stats after = table_stats(table);
+            check(after.grows <= before.grows + 1 && after.shrinks == before.shrinks,
+                  "%llu doublings and %llu halvings at %llu keys",
+                  (unsigned long long)(after.grows - before.grows),
+                  (unsigned long long)(after.shrinks - before.shrinks),
+                  (unsigned long long)before.keys);
+            batch_free(&few);
+        }
         bh_table_destroy(table);
     }
 }

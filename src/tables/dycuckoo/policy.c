@@ -2,7 +2,7 @@
  * DyCuckoo: the policy. Sizes, growth, and what to do when an operation stalls.
  *
  * From the paper, section IV: d subtables, the smallest is doubled when the table
- * is fuller than max_fill, and the largest is halved when it is emptier than min_fill,
+ * is fuller than max_fill (a little less while they differ in size), and the largest is halved when it is emptier than min_fill,
  * so that none is ever more than twice as large as another and only one is ever
  * rewritten. Departures: growing also reads the other subtables once and brings home
  * the keys that now have room there; which two subtables a key has, and which comes
@@ -26,8 +26,13 @@
 #define DEFAULT_MIN_FILL 0.5
 #define HIGHEST_MAX_FILL 0.97
 
-/* Of max_fill, so much is allowed while the subtables differ in size. */
+/* Of max_fill, so much is allowed while the subtables differ in size. With 7 subtables and more it
+ * is more, so that a doubling always makes room for a quarter of a subtable at least. */
 #define UNEVEN_SHARE 0.875
+
+/* What a doubling leaves is fuller than min_fill by so much, or a table of just that size would grow
+ * and shrink with every few keys. */
+#define MARGIN 0.85
 
 /* Below so many slots a table may grow however empty it is, and does not shrink: in a handful of
  * buckets, chance alone can leave a key without a place. (A build for tests wants the smallest
@@ -77,16 +82,20 @@ static uint64_t bucket_bytes(const bh_table *table)
 /*
  * Up to which fill the table is filled before it grows. While its subtables differ in size, the
  * small ones have as many keys at home as the large ones, so they overflow, and every second insert
- * looks at other buckets too: then the next doubling comes sooner. (docs/decisions/0005) What it
- * leaves is no emptier than min_fill: doubled is one of at least d + 1 parts.
+ * looks at other buckets too: then the next doubling comes sooner (docs/decisions/0005), unless
+ * min_fill is so high that what it leaves would be too empty: doubled is one of at least d + 1
+ * parts.
  */
 static double fill_allowed(const bh_table *table, int uneven)
 {
     const bh_table_options *o = &table->options;
     double d = (double)o->dycuckoo.subtables;
-    double sooner = UNEVEN_SHARE * o->max_fill, least = o->min_fill * (d + 2) / (d + 1);
+    double share = (d + 0.25) / (d + 1), allowed, least;
 
-    return !uneven ? o->max_fill : sooner > least ? sooner : least;
+    allowed = o->max_fill * (share > UNEVEN_SHARE ? share : UNEVEN_SHARE);
+    least = o->min_fill * (d + 2) / (d + 1) / MARGIN;
+    allowed = allowed > least ? allowed : least;
+    return !uneven || allowed > o->max_fill ? o->max_fill : allowed;
 }
 
 /*
@@ -165,12 +174,10 @@ static int choose_options(bh_table *table)
                  HIGHEST_MAX_FILL);
         return 0;
     }
-    /* Well below what is left after growth, or a table of just that size would grow and shrink with
-     * every few keys. */
     if (o->min_fill == 0)
-        o->min_fill = DEFAULT_MIN_FILL < 0.85 * o->max_fill * d / (d + 1)
+        o->min_fill = DEFAULT_MIN_FILL < MARGIN * o->max_fill * d / (d + 1)
                           ? DEFAULT_MIN_FILL
-                          : 0.85 * o->max_fill * d / (d + 1);
+                          : MARGIN * o->max_fill * d / (d + 1);
     if (!(o->min_fill <= o->max_fill * d / (d + 1))) {
         bh__fail(BH_ERR_ARGUMENT,
                  "min_fill is %g; with max_fill %g and %u subtables it must be at most %g, or a "
@@ -238,6 +245,19 @@ static uint32_t share_of_other(uint64_t home_doublings, uint64_t other_doublings
     return (uint32_t)(root / (1 + root) * 4294967296.0);
 }
 
+/* How many keys there may be before the table grows. With the gate held alone no slice has room set
+ * aside. */
+static void set_room(bh_table *table, double fill)
+{
+    uint64_t most = (uint64_t)(table->options.max_fill * (double)table->slots);
+
+    table->max_keys = (uint64_t)(fill * (double)table->slots);
+    /* Where growing was refused there may be more keys than that already. */
+    if (table->max_keys < table->keys)
+        table->max_keys = table->keys < most ? table->keys : most;
+    table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
+}
+
 /* Brings what follows from the subtables in line with them: what begin looks up, and the bounds. */
 static void publish(dycuckoo *t)
 {
@@ -258,9 +278,7 @@ static void publish(dycuckoo *t)
                                : 0;
     }
     table->slots = slots;
-    table->max_keys = (uint64_t)(fill_allowed(table, is_uneven(g)) * (double)slots);
-    /* With the gate held alone no slice has room set aside. */
-    table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
+    set_room(table, fill_allowed(table, is_uneven(g)));
     least = (uint64_t)(table->options.min_fill * (double)slots);
     table->min_keys = table->options.min_fill > 0 && may_halve(t) ? least : 0;
 }
@@ -651,6 +669,8 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         if (!*why)
             return BH_RESOLVED_AGAIN;
         *may_grow = 0;
+        /* A table that cannot grow is filled as far as it may. */
+        set_room(table, table->options.max_fill);
         /* What turned out to be there already can still be done. */
         place(table, slice);
     }
@@ -667,6 +687,11 @@ static bh_status reserve(bh_table *table, uint64_t keys)
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
     if (!table->keys && keys > keys_promised(table, table->slots, is_uneven(&t->geometry))) {
+        /* As many slots as there are at least: subtables that are alike need fewer for the same. */
+        uint64_t row = (uint64_t)t->geometry.subtables * slots_per_bucket(table);
+        uint64_t least = (table->slots + row - 1) / row;
+
+        buckets = buckets > least ? buckets : least;
         status = lay_out(t, buckets);
         if (status)
             return status;
