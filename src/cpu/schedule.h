@@ -79,14 +79,14 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
     bh__slice slice = *shared;
     uint32_t total = slice.listed ? slice.listed : slice.count;
     uint32_t flying = total < BH_WINDOW ? total : BH_WINDOW;
-    uint32_t begun, waits = 0, i;
+    BH_DESIGN(flight) *flight = window, *end = window + flying;
+    uint32_t begun, waits = 0;
 
     slice.target = BH_TARGET_NAME;
     slice.stalled = 0;
     for (begun = 0; begun < flying; begun++)
         BH_DESIGN(launch)(&slice, kind, begun, &window[begun]);
-    for (i = 0; flying; i = i + 1 < flying ? i + 1 : 0) {
-        BH_DESIGN(flight) *flight = &window[i];
+    while (end != window) {
         uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
         bh_region next;
         bh_answer answer = BH_DESIGN(step)(&slice, &flight->op, op, flight->region, &next);
@@ -94,31 +94,31 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
         if (answer == BH_NEXT) {
             flight->region = bh_schedule_bring(next, op != BH_FIND);
             waits = 0;
-            continue;
-        }
-        if (answer == BH_RETRY) {
-            if (++waits >= 2 * flying) {
+        } else if (answer == BH_RETRY) {
+            if (++waits >= 2 * (uint32_t)(end - window)) {
                 slice.system->yield(slice.system->state);
                 waits = 0;
             }
-            continue;
-        }
-        waits = 0;
-        if (answer == BH_DONE) {
-            if (slice.outcomes)
-                slice.outcomes[flight->op.at] = flight->op.outcome;
         } else {
-            /* Names are read from the list before stalled ones are written to it: at most as many
-             * have stalled as were begun. */
-            slice.list[slice.stalled++] = (uint16_t)flight->op.at;
+            waits = 0;
+            if (answer == BH_DONE) {
+                if (slice.outcomes)
+                    slice.outcomes[flight->op.at] = flight->op.outcome;
+            } else {
+                /* Names are read from the list before stalled ones are written to it: at most as
+                 * many have stalled as were begun. */
+                slice.list[slice.stalled++] = (uint16_t)flight->op.at;
+            }
+            if (begun < total) {
+                BH_DESIGN(launch)(&slice, kind, begun++, flight);
+            } else {
+                /* The last one moves into the gap, and is the next to be asked. */
+                *flight = *--end;
+                if (flight != end)
+                    continue;
+            }
         }
-        if (begun < total) {
-            BH_DESIGN(launch)(&slice, kind, begun++, flight);
-        } else {
-            /* The last one moves into the gap, and is the next to be asked. */
-            *flight = window[--flying];
-            i = i ? i - 1 : flying ? flying - 1 : 0;
-        }
+        flight = flight + 1 < end ? flight + 1 : window;
     }
     *shared = slice;
 }
