@@ -59,6 +59,7 @@ static const char help[] =
     "\n"
     "The summary on standard error tells how many keys are distinct, how many were counted, the\n"
     "rate and time of counting (without writing OUT), and the memory of the table per key.\n"
+    "The table is made as large as the beginning of FASTA lets expect, up to 200 MB at once.\n"
     "\n"
     "examples:\n"
     "  bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"

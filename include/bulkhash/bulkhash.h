@@ -172,7 +172,8 @@ BH_API void bh_system_default_sized(bh_system *system, uint64_t struct_size);
  * copies it. `run` calls task(argument, i) once for every i in [0, count), in any order, on any
  * threads, the calling one included, and returns when all have returned. No task ever waits for
  * another, so running them one after the other on one thread is right too. `width` says how many
- * tasks can run at once, at least 1. Both may be called by several threads at once.
+ * tasks can run at once, at least 1. Both may be called by several threads at once. A task takes up
+ * to 128 KiB of its thread's stack; so does any call of the library.
  */
 typedef struct bh_executor {
     void *state;
@@ -263,8 +264,9 @@ typedef struct bh_table_options {
                         the same few slots. Default: 0.5, or less where max_fill is below 0.74
                         (with 4 subtables) */
     double max_fill; /* fraction of slots in use above which it grows; 0 < max_fill <= 0.97;
-                        default 0.85. A table that has grown by part of a round of doublings goes
-                        on at 7/8 of it: see docs/decisions/0005 */
+                        default 0.85. In the middle of a round of doublings it grows sooner, at
+                        7/8 of that or a little more, unless growth is refused: see
+                        docs/decisions/0005 */
     uint64_t seed;   /* of the hash, used when seed_fixed is not 0; else a random one is taken */
     uint32_t seed_fixed;
     bh_duplicates duplicates;
