@@ -54,7 +54,8 @@ typedef struct call {
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
     uint32_t shrink;   /* there are fewer keys than the table is made for */
-    int may_grow; /* growing has not failed yet */
+    int may_grow;  /* growing has not failed yet */
+    bh_status why; /* what an element that is refused is refused for: how growing failed */
     bh_status status;
 } call;
 
@@ -164,7 +165,6 @@ static void resolve(call *c, worker *w)
 {
     bh_table *table = c->table;
     const bh_system *system = &c->backend->system;
-    bh_status why = BH_ERR_FULL;
     uint64_t begin, end;
 
     bh__gate_enter_alone(&table->gate, system);
@@ -172,10 +172,10 @@ static void resolve(call *c, worker *w)
     if (!w) {
         if (table->keys < table->min_keys)
             table->policy->shrink(table);
-    } else if (table->policy->resolve(table, &w->slice, &c->may_grow, &why) ==
+    } else if (table->policy->resolve(table, &w->slice, &c->may_grow, &c->why) ==
                BH_RESOLVED_REFUSED) {
         if (!c->status)
-            c->status = why;
+            c->status = c->why;
         refuse(&w->slice);
     }
     /* The policy may have finished erasing operations of the slice. */
@@ -240,6 +240,7 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
                 (batch->ops || batch->op != BH_FIND);
     c.kernel = table->kernels->slice[kind_of(batch, (int)c.ordered)];
     c.may_grow = 1;
+    c.why = BH_ERR_FULL;
     c.status = BH_OK;
 
     if (slices >= PARALLEL_SLICES && !c.ordered) {

@@ -179,7 +179,8 @@ struct bh__policy {
     void (*destroy)(bh_table *table);
     /* The descriptor that slices get; fixed as long as the gate is held. */
     const void *(*geometry)(const bh_table *table);
-    /* The following are called with the gate held alone. *may_grow becomes 0 when growing fails. */
+    /* The following are called with the gate held alone. When growing fails *may_grow becomes 0, and
+     * *why says how. */
     bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
     bh_status (*reserve)(bh_table *table, uint64_t keys);
     /* There are fewer than min_keys keys: make the table smaller, or min_keys. */

@@ -663,11 +663,12 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
             return BH_RESOLVED_AGAIN;
         growing = *may_grow && (!table->room || worth_growing(table));
     }
-    *why = BH_ERR_FULL;
     if (*may_grow) {
-        *why = growing ? grow(of(table)) : reseed(of(table));
-        if (!*why)
+        bh_status status = growing ? grow(of(table)) : reseed(of(table));
+
+        if (!status)
             return BH_RESOLVED_AGAIN;
+        *why = status;
         *may_grow = 0;
         /* A table that cannot grow is filled as far as it may. */
         set_room(table, table->options.max_fill);
