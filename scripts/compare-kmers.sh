@@ -53,7 +53,7 @@ needed_kib=$(($(stat -L -c %s "$genome") * 4 * 34 * 5 / 1024))
 parent=${TMPDIR:-/tmp}
 free_kib=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1) || free_kib=0
 if [[ -d /dev/shm && -w /dev/shm ]] && ((free_kib > needed_kib)); then parent=/dev/shm; fi
-folder=$(mktemp -d "$parent/bulkhash-compare.XXXXXX")
+folder=$(mktemp -d --tmpdir="$parent")
 trap 'rm -rf "$folder"' EXIT
 
 count_bulkhash() {

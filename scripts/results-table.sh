@@ -43,7 +43,7 @@ for experiment in $experiments; do
         [[ ! -f $file ]] || files+=("$file")
     done
 done
-((${#files[@]})) || fail 1 "$directory: there are no results; scripts/results.sh writes them"
+((${#files[@]})) || [[ -f $directory/kmers.txt ]] || fail 1 "$directory: there are no results; scripts/results.sh writes them"
 
 # machine.txt first, then files of results. `short` says which kind of tables.
 program='

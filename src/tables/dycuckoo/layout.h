@@ -149,7 +149,6 @@ typedef struct bh_dy_export {
     uint64_t first_bucket; /* where part 0 begins */
     uint64_t end_bucket;
     uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
-    uint64_t parts;
     uint64_t counted; /* export: keys of all parts; 0 where they were not counted */
     void *keys;
     void *values; /* NULL: keys only */

@@ -1263,7 +1263,7 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
     for (part = first; part < first + count; part++) {
         uint64_t to = job->counts[part], end = bh_dy_part(job, part, &bucket);
         /* This part's own place in the arrays ends where the next one's begins. */
-        uint64_t last = part + 1 < job->parts ? job->counts[part + 1] : job->counted;
+        uint64_t last = end < job->end_bucket ? job->counts[part + 1] : job->counted;
 
         if (to > job->room)
             continue; /* an earlier part ends the room */

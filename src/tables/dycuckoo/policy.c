@@ -753,7 +753,6 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.end_bucket = job.first_bucket + parts * BH_DY_EXPORT_PART;
             job.end_bucket = job.end_bucket < buckets ? job.end_bucket : buckets;
             job.counts = counts;
-            job.parts = parts;
             counts[0] = 0;
             if (parts > 1)
                 backend->pass(backend, table, BH_PASS_COUNT, &job, parts, 1);
