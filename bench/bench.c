@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/run.h"
-#include "tables/hash.h" /* for its generator of random numbers */
+#include "primitives/hash.h" /* for its generator of random numbers */
 
 void fail(const char *what)
 {

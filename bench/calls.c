@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "peers.h"
-#include "tables/hash.h" /* for its generator of random numbers */
+#include "primitives/hash.h" /* for its generator of random numbers */
 
 #define CALLED_KEYS (1u << 20)
 #define CACHED_KEYS 512u

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tables/hash.h" /* for its generator of random numbers */
+#include "primitives/hash.h" /* for its generator of random numbers */
 
 #define EXPERIMENT .experiment = "operations", .state = "fresh"
 

@@ -43,7 +43,7 @@
 #ifndef BH_TABLES_DYCUCKOO_LAYOUT_H
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
 
-#include "tables/hash.h"
+#include "primitives/hash.h"
 
 #define BH_DY_LINE 64u
 #define BH_DY_SUBTABLES_MOST 8

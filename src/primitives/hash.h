@@ -8,8 +8,8 @@
  * collide cannot be chosen without knowing it; this is meant against accidents and
  * simple attacks and has not been analysed as cryptography. The same words run on a GPU.
  */
-#ifndef BH_TABLES_HASH_H
-#define BH_TABLES_HASH_H
+#ifndef BH_PRIMITIVES_HASH_H
+#define BH_PRIMITIVES_HASH_H
 
 #include <stdint.h>
 
