@@ -51,6 +51,7 @@ typedef struct result {
     const char *experiment;
     const char *name; /* how the line of text begins */
     const char *op;
+    const char *design;  /* NULL: dycuckoo */
     const char *state;   /* of the table: fresh, grown, turned over */
     const char *skew;    /* of the keys; NULL: uniform */
     double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
@@ -76,6 +77,7 @@ void run_sizes(bench *b);
 void run_calls(bench *b);
 void run_threads(bench *b);
 void run_peers(bench *b);
+void run_hashfight(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
@@ -127,6 +129,11 @@ double seconds(const bench *b);
  * receives those of the longest call; may be NULL. */
 double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values,
              uint64_t n, uint64_t part, double *longest);
+
+/* Seconds in which the peer of that name, reserved for them, gets n new keys; 0 when it is not
+ * there. */
+double timed_peer_insert(const bench *b, const char *name, const void *keys, void *values,
+                         uint64_t n);
 
 /* Seconds that all threads take to copy so many bytes. */
 double timed_copy(const bench *b, void *to, const void *from, uint64_t bytes);

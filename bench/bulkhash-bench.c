@@ -25,6 +25,7 @@ static const struct {
     {"operations", run_operations, 1, 1},
     {"growth", run_growth, 1, 1},
     {"peers", run_peers, 0, 1},
+    {"hashfight", run_hashfight, 0, 1},
     {"calls", run_calls, 0, 1},
     {"threads", run_threads, 0, 1},
     {"sizes", run_sizes, 0, 1},
@@ -61,6 +62,8 @@ static const char usage_text[] =
     "  peers       other hash tables, fed the same arrays, at --keys pairs and at 65536,\n"
     "              which lie in cache; boost, absl and sorting write with one thread.\n"
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"
+    "  hashfight   tables that are built once: beside sorting the same pairs, beside oneTBB's\n"
+    "              map, and beside the limit; with 1.03 and 1.5 slots per key\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
     "  threads     all threads beside one; several callers with calls of 1024 keys\n"

@@ -71,6 +71,27 @@ static double timed_peer(const bench *b, const peer *p, void *table, int op, con
     return taken;
 }
 
+double timed_peer_insert(const bench *b, const char *name, const void *keys, void *values,
+                         uint64_t n)
+{
+    const peer *p;
+    double taken;
+    void *table;
+
+    for (p = peers; p->name; p++)
+        if (!strcmp(p->name, name) && p->key_bytes == b->settings.key_bytes &&
+            p->value_bytes == b->settings.value_bytes)
+            break;
+    if (!p->name)
+        return 0;
+    table = p->create(n);
+    if (!table)
+        fail("a peer has not enough memory");
+    taken = timed_peer(b, p, table, INSERT, keys, values, n);
+    p->destroy(table);
+    return taken;
+}
+
 /* The bar for a peer and an operation; 0: none is asked for. */
 static double bar_of(const bench *b, const peer *p, int op, int cached)
 {

@@ -94,7 +94,7 @@ typedef enum bh_design {
     BH_STADIUM = 1,   /* BH_ERR_UNSUPPORTED in this version */
     BH_DACHASH = 2,   /* BH_ERR_UNSUPPORTED in this version */
     BH_DYCUCKOO = 3,  /* subtables of one-line buckets, two choices, grows a subtable at a time */
-    BH_HASHFIGHT = 4, /* BH_ERR_UNSUPPORTED in this version */
+    BH_HASHFIGHT = 4, /* built once, looked up often: shrinking subtables, a line per round */
     BH_WORKINGSET = 5 /* BH_ERR_UNSUPPORTED in this version */
 } bh_design;
 
@@ -278,6 +278,13 @@ typedef struct bh_table_options {
                                   line, its values the next, so that a hit costs two lines. Not
                                   with value_bytes 0 */
     } dycuckoo;
+    struct {
+        double slots_per_key; /* 1.03 to 2.0; default 1.5. So many slots per key has each round of a
+                                 table that is built; all rounds together have 1.61, 2.06 or 2.54
+                                 per key at 1.03, 1.5 or 2.0. More: lookups touch fewer lines */
+        uint64_t tail_keys;   /* keys that may be left for the sorted tail instead of another round;
+                                 default 1,024. At most 16 rounds are made */
+    } hashfight;
 } bh_table_options;
 
 /*
@@ -454,6 +461,9 @@ typedef struct bh_table_stats {
     uint64_t keys_moved;       /* keys that these moved to another bucket */
     uint64_t longest_pause_ns; /* longest time that the table was held alone for a change */
     const char *target;        /* instruction set that ran the last batch; "" before the first */
+    uint64_t bytes_peak; /* the most that the table, and what it needed to grow or to be built, ever
+                            took at once; the caller's arrays and the temporary memory in which a
+                            call is sorted are not in it */
 } bh_table_stats;
 
 /*

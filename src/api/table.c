@@ -64,7 +64,7 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         plan.options.design = BH_DYCUCKOO;
     plan.policy = bh__policy_of(plan.options.design);
     if (!plan.policy)
-        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO is",
+        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO and BH_HASHFIGHT are",
                         (int)plan.options.design);
     plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels)
@@ -217,6 +217,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     stats->keys_moved = table->keys_moved;
     stats->longest_pause_ns = table->longest_pause_ns;
     stats->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
+    stats->bytes_peak = table->bytes_peak;
     bh__gate_leave_shared(&t->gate);
     /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
     stats->page_bytes = system->page_bytes(system->state, page, 1);

@@ -230,6 +230,8 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
     uint64_t workers = 1;
     call c;
 
+    if (table->policy->modify && (batch->ops || batch->op != BH_FIND))
+        return table->policy->modify(table, batch);
     c.backend = backend;
     c.table = table;
     c.batch = batch;

@@ -169,6 +169,9 @@ static void BH_DESIGN(slice_find)(bh__slice *slice)
     BH_DESIGN(run)(slice, BH_FIND);
 }
 
+/* A design whose policy performs all calls that change something has lookups alone. */
+#ifndef BH_LOOKUPS_ONLY
+
 static void BH_DESIGN(slice_insert)(bh__slice *slice)
 {
     BH_DESIGN(run)(slice, BH_INSERT);
@@ -255,3 +258,5 @@ static void BH_DESIGN(slice_mixed)(bh__slice *slice)
     else
         BH_DESIGN(slice_other)(slice);
 }
+
+#endif

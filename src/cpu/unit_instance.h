@@ -1,6 +1,6 @@
 /*
- * One pair of widths of the DyCuckoo kernels: operations, schedule and passes, and
- * the table that names them. Included by unit.c once for each pair.
+ * One pair of widths of all designs' kernels: operations, schedule and passes, and
+ * the tables that name them. Included by unit.c once for each pair.
  */
 #include "tables/dycuckoo/ops.h"
 
@@ -52,10 +52,82 @@ static const bh__kernels BH_DESIGN(kernels) = {
      BH_DESIGN(slice_mixed)},
     {BH_DESIGN(pass_split), BH_DESIGN(pass_home), BH_DESIGN(pass_merge), BH_DESIGN(pass_residue),
      BH_DESIGN(pass_reinsert), BH_DESIGN(pass_place), BH_DESIGN(pass_count),
-     BH_DESIGN(pass_export)},
+     BH_DESIGN(pass_export), 0, 0, 0, 0, 0, 0},
 };
 
 #undef BH_DESIGN
+
+#if !BH_APART
+
+#include "tables/hashfight/ops.h"
+
+#define BH_DESIGN(name) BH_NAME(bh_hf_##name)
+#define BH_LOOKUPS_ONLY
+#include "cpu/schedule.h"
+#undef BH_LOOKUPS_ONLY
+
+static void BH_DESIGN(pass_locate)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh_hf_locate *job = (const bh_hf_locate *)argument;
+    bh__slice slice = {0};
+    uint64_t done;
+
+    slice.geometry = job->geometry;
+    slice.system = job->system;
+    for (done = 0; done < count; done += slice.count) {
+        slice.keys = (const BH_KEY *)job->keys + first + done;
+        slice.values_out = job->places + first + done;
+        slice.count = (uint32_t)(count - done < BH_SLICE_MOST ? count - done : BH_SLICE_MOST);
+        BH_DESIGN(run)(&slice, BH_HF_LOCATE);
+    }
+}
+
+static void BH_DESIGN(pass_filler)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(find_fillers)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_fight)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(fight_tasks)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_tail)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(make_tail)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_want)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(want)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_fold)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(fold)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_count)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(count_parts)(argument, first, count);
+}
+
+static void BH_DESIGN(pass_export)(void *argument, uint64_t first, uint64_t count)
+{
+    BH_DESIGN(export_parts)(argument, first, count);
+}
+
+static const bh__kernels BH_DESIGN(kernels) = {
+    {BH_DESIGN(slice_find), 0, 0, 0, 0},
+    {0, 0, 0, 0, 0, 0, BH_DESIGN(pass_count), BH_DESIGN(pass_export), BH_DESIGN(pass_filler),
+     BH_DESIGN(pass_fight), BH_DESIGN(pass_tail), BH_DESIGN(pass_locate), BH_DESIGN(pass_want),
+     BH_DESIGN(pass_fold)},
+};
+
+#undef BH_DESIGN
+
+#endif
+
 #undef BH_KEY_BYTES
 #undef BH_VALUE_BYTES
 #undef BH_APART

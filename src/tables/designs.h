@@ -5,5 +5,6 @@
 #include "tables/table.h"
 
 extern const bh__policy bh__dycuckoo_policy;
+extern const bh__policy bh__hashfight_policy;
 
 #endif

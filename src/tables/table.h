@@ -100,6 +100,12 @@ typedef enum bh__pass {
     BH_PASS_PLACE,    /* finish a slice's stalled operations, the gate held alone */
     BH_PASS_COUNT,    /* keys in each part of the table */
     BH_PASS_EXPORT,   /* copy pairs out */
+    BH_PASS_FILLER,   /* what is in empty slots of a table to be built */
+    BH_PASS_FIGHT,    /* build a part of the table from its pairs */
+    BH_PASS_TAIL,     /* and its tail from those that found no slot */
+    BH_PASS_LOCATE,   /* where keys are */
+    BH_PASS_WANT,     /* which keys of a sorted call need a place */
+    BH_PASS_FOLD,     /* perform a sorted call */
     BH_PASSES
 } bh__pass;
 
@@ -158,6 +164,7 @@ struct bh_table {
     uint64_t min_keys;   /* with fewer than that the policy is asked to shrink the table */
     uint64_t floor_keys; /* what capacity and reserve asked for */
     uint64_t bytes;
+    uint64_t bytes_peak; /* the most that `bytes` and what growing or building needed besides were */
     uint64_t grows;
     uint64_t shrinks;
     uint64_t reseeds;
@@ -194,6 +201,9 @@ struct bh__policy {
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */
     const void *(*typical_page)(const bh_table *table);
+    /* Where not NULL, it performs all calls that change something, and takes the gate itself; the
+     * backend runs lookups alone, and `resolve` is NULL. */
+    bh_status (*modify)(bh_table *table, const bh__batch *batch);
 };
 
 /* The policy of a design, NULL when this version does not have it. */
@@ -216,6 +226,13 @@ static inline void bh__room_give(bh_table *table, uint64_t unused)
 {
     if (unused)
         bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
+}
+
+/* The table's memory is table->bytes, and for the moment so much more. */
+static inline void bh__note_peak(bh_table *table, uint64_t besides)
+{
+    if (table->bytes_peak < table->bytes + besides)
+        table->bytes_peak = table->bytes + besides;
 }
 
 /* Whether so many keys have been erased that homes may have room which their guests do not know of:

@@ -43,10 +43,18 @@ static void vary_dycuckoo(bh_table_options *options, rng *random)
         random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
 }
 
+static void vary_hashfight(bh_table_options *options, rng *random)
+{
+    options->max_fill = 0;
+    options->hashfight.slots_per_key = 1.03 + (double)random_below(random, 98) / 100;
+    options->hashfight.tail_keys = random_below(random, 3) == 0 ? 1 : 0;
+}
+
 /* A device that is not there is skipped, and the reason printed; a design that is listed must be
  * there. */
 static const subject subjects[] = {
     {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo},
+    {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight},
     {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo},
 };
 

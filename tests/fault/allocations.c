@@ -1,3 +1,4 @@
+/* ctest: every design */
 /*
  * Refused memory, threads and random numbers: every request to the system is refused in turn, once
  * and from then on for ever, while a context is made, a table is made, and batches make it grow.
@@ -321,9 +322,12 @@ static void calls_that_cannot_insert(void **state)
             batch_check_all(&all, BH_ERASED);
             check_status(bh_clear(table), BH_OK);
             check(table_stats(table).keys == 0, "keys after clear");
-            // A cleared table has room for what it held.
-            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
-            batch_check_all(&all, BH_INSERTED);
+            // A cleared table has room for what it held; but HashFight needs temporary memory to
+            // build.
+            if (test_design() != BH_HASHFIGHT) {
+                check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+                batch_check_all(&all, BH_INSERTED);
+            }
             (void)watched_allow(&watched);
             all.n = n;
             batch_free(&all);

@@ -1,3 +1,4 @@
+/* ctest: every design */
 /* ctest: every target */
 /* ctest: long */
 /*
@@ -792,11 +793,12 @@ static scene scene_without_memory(rng *random)
     scene s = scene_draw("no memory", random);
     s.options.max_fill = 0.95;
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 2);
-    // A subtable gets no more than its first page of 64 lines.
-    s.options.max_host_bytes = 4096 * (uint64_t)s.options.dycuckoo.subtables;
+    // A subtable gets no more than its first page of 64 lines; HashFight no more than its buffer.
+    const uint32_t pages =
+        test_design() == BH_HASHFIGHT ? 3 : s.options.dycuckoo.subtables;
+    s.options.max_host_bytes = 4096 * (uint64_t)pages;
     s.may_be_full = true;
-    s.keys = 4096 * s.options.dycuckoo.subtables /
-             (s.options.key_bytes + s.options.value_bytes) * 11 / 10;
+    s.keys = 4096 * pages / (s.options.key_bytes + s.options.value_bytes) * 11 / 10;
     s.most = 150;
     return s;
 }

@@ -23,10 +23,21 @@ bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_
     return context;
 }
 
+bh_design test_design(void)
+{
+    const char *name = getenv("BULKHASH_TEST_DESIGN");
+
+    if (name == NULL || strcmp(name, "dycuckoo") == 0)
+        return BH_DYCUCKOO;
+    check(strcmp(name, "hashfight") == 0, "BULKHASH_TEST_DESIGN is %s, which no test knows", name);
+    return BH_HASHFIGHT;
+}
+
 bh_table_options table_options(uint32_t key_bytes, uint32_t value_bytes, uint64_t capacity)
 {
     bh_table_options options;
     bh_table_options_init(&options, key_bytes, value_bytes, capacity);
+    options.design = test_design();
     return options;
 }
 

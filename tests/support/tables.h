@@ -15,6 +15,10 @@
 /* A context on "cpu" with that many threads (0: all); `executor` and `system` may be NULL. */
 bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_system *system);
 
+/* The design that a test is run for: BULKHASH_TEST_DESIGN names it (dycuckoo, hashfight), and
+ * table_options() sets it. CTest runs a test that says `ctest: every design` once for each. */
+bh_design test_design(void);
+
 bh_table_options table_options(uint32_t key_bytes, uint32_t value_bytes, uint64_t capacity);
 
 bh_table *table_new(bh_context *context, uint32_t key_bytes, uint32_t value_bytes,

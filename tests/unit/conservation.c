@@ -1,3 +1,4 @@
+/* ctest: every design */
 /* ctest: every target */
 /*
  * Nothing lost, nothing doubled: several threads work on one table at once, and afterwards the

@@ -1,3 +1,4 @@
+/* ctest: every design */
 /* ctest: every target */
 /*
  * The contract of the batch operations, point by point: what each answers for each element, for

@@ -1,3 +1,4 @@
+/* ctest: every design */
 /*
  * fork(): a child that inherits a context inherits its pool's memory but none of its threads. It
  * must run its batches inline rather than wait for threads that do not exist, may make contexts of

@@ -1,3 +1,4 @@
+/* ctest: every design */
 /* ctest: every target */
 /*
  * Functions on the whole table: clear, compact, export and statistics. Export is looked at most

@@ -789,5 +789,5 @@ static const void *typical_page(const bh_table *table)
 
 const bh__policy bh__dycuckoo_policy = {
     "dycuckoo", create, destroy, geometry,     resolve,      reserve,
-    shrink,     compact, clear,  export_pairs, typical_page,
+    shrink,     compact, clear,  export_pairs, typical_page, 0,
 };

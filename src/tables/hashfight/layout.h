@@ -1,0 +1,192 @@
+/*
+ * HashFight: what lies where. Shared by the policy (host C), the operations (every
+ * target) and a GPU.
+ *
+ * The table is a short list of *generations*, the largest first. A generation is built
+ * once from a list of pairs and holds them for good; later changes of a key that is in
+ * it happen in place. A key is in one generation at most.
+ *
+ *     generation   region 0              region 1                  region P-1
+ *                  [round 0|round 1|..]  [round 0|round 1|..] ...  [round 0|..]   tail
+ *
+ *     region       a range of the hash. All rounds of a key are in the same one, so that
+ *                  whoever builds it works in a core's cache
+ *     round        a subtable of slots. Every key fights for the one slot that its hash
+ *                  names; losers go to the next round, where there are so many slots less
+ *     tail         the few pairs that lost every round, sorted by key
+ *
+ * Slots lie in lines of 64 bytes, keys first:
+ *
+ *     +------+------+-- --+------+-------+-------+-- --+-------+
+ *     | key0 | key1 | ... | keyL | value0| value1| ... | valueL|    L = 8 for 4+4 bytes
+ *     +------+------+-- --+------+-------+-------+-- --+-------+
+ *
+ * Nothing says which slots are in use, and no key is reserved for "empty": an empty slot
+ * holds a key whose hash names another slot (its *filler*: 0, or where 0 belongs itself
+ * the smallest key that does not), so no lookup that comes here can take it for its own,
+ * and whoever reads all slots finds that it is none. Erasing a key writes the filler.
+ *
+ * One bit per slot says *contested*: somebody lost here. A lookup that finds another key,
+ * or none, in a slot where nobody lost need look no further in this generation.
+ *
+ * The youngest generation is the *buffer*: it has no rounds, only a tail, of so few pairs
+ * that it is made anew for every call that adds to it.
+ */
+#ifndef BH_TABLES_HASHFIGHT_LAYOUT_H
+#define BH_TABLES_HASHFIGHT_LAYOUT_H
+
+#include "bulkhash/bulkhash.h"
+#include "primitives/hash.h"
+
+#define BH_HF_LINE 64u
+#define BH_HF_ROUNDS_MOST 16u
+#define BH_HF_GENERATIONS_MOST 16u
+
+/* A region has whole groups of lines, so that its bits of `contested` are whole words. */
+#define BH_HF_LINE_GROUP 64u
+
+/* Where values begin in a line of so many slots; and how many slots fit. */
+#define BH_HF_VALUES(key_bytes, value_bytes, slots)                                                \
+    ((value_bytes) == 8 ? ((slots) * (key_bytes) + 7u) / 8u * 8u : (slots) * (key_bytes))
+#define BH_HF_SLOTS(key_bytes, value_bytes) (BH_HF_LINE / ((key_bytes) + (value_bytes)))
+
+typedef struct bh_hf_round {
+    uint64_t slots;  /* in each region */
+    uint64_t line;   /* of a region, where this round begins */
+    uint64_t zero;   /* the slot of the whole generation that key 0 would fight for, */
+    uint64_t filler; /* and what is in it when it is empty; elsewhere 0 */
+} bh_hf_round;
+
+typedef struct bh_hf_generation {
+    uint64_t lines;        /* address of the first line */
+    uint64_t contested;    /* address of the bits, one a slot, in 64-bit words */
+    uint64_t regions;      /* 0: only a tail */
+    uint64_t region_lines;
+    uint64_t rounds;
+    uint64_t tail_keys;   /* addresses */
+    uint64_t tail_values;
+    uint64_t tail_gone;   /* bytes: 1 where a pair was erased */
+    uint64_t tail;        /* pairs in it */
+    uint64_t tail_room;   /* and places */
+    bh_hf_round round[BH_HF_ROUNDS_MOST];
+} bh_hf_generation;
+
+/* The descriptor that a slice takes once. */
+typedef struct bh_hf_geometry {
+    bh_seed seed;
+    uint64_t generations; /* none of them is empty of places */
+    bh_hf_generation generation[BH_HF_GENERATIONS_MOST];
+} bh_hf_geometry;
+
+/*
+ * Where a pair is, as a word: the generation plus one, the round, and the slot in the
+ * generation; or BH_HF_TAIL for the round and the position in the tail. 0: nowhere.
+ */
+#define BH_HF_PLACE_ROUND 48
+#define BH_HF_PLACE_GENERATION 56
+#define BH_HF_TAIL 0xffu
+
+/* A kind of operation of its own, beside the bh_op: find where a key is. `values_out` of its slice
+ * are places. */
+#define BH_HF_LOCATE 8u
+
+/*
+ * BH_PASS_FIGHT builds a generation out of pairs that lie, partitioned by region, in the
+ * very memory that the region's slots will take. An item is a task; it takes every tasks-th
+ * region, copies the pairs to its own scratch memory, and fights there.
+ *
+ * The payload of a pair is its value, or, when `indexed`, its index in `values` and `outcomes`.
+ */
+typedef struct bh_hf_fight {
+    const bh_hf_geometry *geometry;
+    bh_hf_generation *to;
+    const uint64_t *counts;      /* pairs of each region, and where they lie */
+    const uint64_t *keys_at;
+    const uint64_t *payloads_at; /* NULL: no payloads */
+    uint32_t payload_bytes;
+    uint32_t indexed;
+    const void *values;
+    uint8_t *outcomes; /* NULL, or of an insert into an empty table: receives them */
+    uint64_t tasks;
+    unsigned char *scratch;
+    uint64_t scratch_bytes; /* of each task */
+    uint64_t room;          /* pairs that fit in it */
+    uint64_t quota;         /* pairs of each region that may lose all rounds */
+    void *left_keys;        /* quota for each region */
+    uint64_t *left_payloads;
+    uint64_t *left; /* how many did; above quota: the others are not there */
+    uint64_t won;   /* pairs in slots, added up by all */
+} bh_hf_fight;
+
+/*
+ * Before it, BH_PASS_FILLER: an item is a round, whose filler is found.
+ *
+ * After it, BH_PASS_TAIL with the same argument. left_keys and left_payloads are sorted now; left
+ * says where each run of equal keys begins. An item is a run, which becomes a pair of the tail.
+ */
+
+/* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: keys,
+ * payloads, the slot of each, the winner of each slot, and a bit for each slot. */
+#define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
+    (((room) * ((key_bytes) + (payload_bytes) + 4) + (slots) * 4 + (slots) / 8 + 7 * 64) / 64 * 64)
+
+/* BH_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
+typedef struct bh_hf_locate {
+    const bh_hf_geometry *geometry;
+    const bh_system *system;
+    const void *keys;
+    uint64_t *places;
+} bh_hf_locate;
+
+/*
+ * The elements of a part of a call, sorted stably by key: a *run* is the elements of one key, in the
+ * caller's order. An item is a run.
+ *
+ *   BH_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
+ *   BH_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
+ *                  written to the table once. Where wanted[i] is 1 the key has a place that was made
+ *                  for it, and is not yet there
+ */
+typedef struct bh_hf_runs {
+    const bh_hf_geometry *geometry;
+    const uint32_t *index; /* of each sorted element, in the arrays that follow */
+    const uint8_t *ops;    /* NULL: all do `op` */
+    const void *values;
+    void *values_out;
+    uint8_t *outcomes;
+    uint32_t op;
+    const uint64_t *starts; /* of each run, and of one more */
+    const uint64_t *places;
+    uint8_t *wanted;
+    uint64_t inserted; /* added up by all */
+    uint64_t erased;
+    uint64_t assigned;
+    uint64_t refused;
+} bh_hf_runs;
+
+/*
+ * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
+ * behind them its tail. Each part goes to its place in the output.
+ */
+#define BH_HF_EXPORT_PART (1u << 17)
+
+typedef struct bh_hf_export {
+    const bh_hf_geometry *geometry;
+    const bh_hf_generation *from;
+    uint64_t first; /* cell */
+    uint64_t end;
+    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
+    void *keys;
+    void *values; /* NULL: keys only */
+    uint64_t room;
+    uint64_t stop;   /* set by the part that found no room for this cell, or by the last one */
+    uint64_t copied; /* set by that part */
+} bh_hf_export;
+
+/* Cells of a generation. */
+static inline uint64_t bh_hf_cells(const bh_hf_generation *generation, uint64_t slots_per_line)
+{
+    return generation->regions * generation->region_lines * slots_per_line + generation->tail;
+}
+
+#endif

@@ -1,0 +1,748 @@
+/*
+ * HashFight: a lookup as steps of at most one new cache line each, and what the passes do that
+ * build and change the table. An include-template: see instance.h.
+ *
+ * From Lessley, Li, Childs, "HashFight: A Platform-Portable Hash Table for Multi-Core and
+ * Many-Core Architectures" (EI 2020), listings 1 to 5, with these departures:
+ *   - what fights is the index of a pair, not the pair: a store of 4 bytes is whole on every
+ *     machine, a pair of 16 is not. Then keys are compared, and the winners' pairs are gathered
+ *     in the order of the slots, so each line of the table is written once;
+ *   - pairs are partitioned by region first and fight within their region, so that the
+ *     scattered stores stay in a cache; the paper makes several passes over all keys;
+ *   - equal keys are told by comparing keys, and collapse in the round their key wins; by
+ *     index they would enter later subtables and be there twice;
+ *   - a subtable's size follows from the number of pairs that lose on average, not from how
+ *     many did, so that regions need not wait for each other between rounds. Each round
+ *     has hash bits of its own;
+ *   - an empty slot holds a filler, not a reserved key, and a bit for each slot says where
+ *     nobody lost: see layout.h.
+ *
+ * WHAT HAPPENS IF more pairs lose all rounds than were thought of: the pass says how many, and
+ * the policy builds again with room for them. If all keys had one hash they would all be in the
+ * tail: slow to build, and right.
+ *
+ * Whoever changes the table holds the gate alone, so a lookup sees no change and needs no
+ * sequence numbers; within a pass every slot, and every run of equal keys, has one writer. There
+ * is no atomic read-modify-write here but to add up what the tasks of a pass have counted.
+ */
+#include "tables/instance.h"
+
+#ifndef BH_TABLES_HASHFIGHT_OPS_H
+#define BH_TABLES_HASHFIGHT_OPS_H
+
+#include "targets/target.h"
+
+#include "tables/hashfight/layout.h"
+#include "tables/table.h"
+
+#define BH_HF_NOBODY 0xffffffffu
+
+BH_FN unsigned char *bh_hf_at(uint64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
+/* The slot of a generation for which a key with this hash fights in a round. Rounds are `two` apart
+ * within the region, so that keys that meet in one do not meet in the next. */
+BH_FN uint64_t bh_hf_slot(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
+                          uint32_t slots_per_line)
+{
+    uint64_t region, within = bh_multiply(hash.one, generation->regions, &region);
+    const bh_hf_round *r = &generation->round[round];
+
+    return (region * generation->region_lines + r->line) * slots_per_line +
+           bh_hash_range(within + round * hash.two, r->slots);
+}
+
+BH_FN int bh_hf_contested(const bh_hf_generation *generation, uint64_t slot)
+{
+    return (int)(bh_load64(bh_hf_at(generation->contested + slot / 64 * 8)) >> slot % 64 & 1);
+}
+
+BH_FN uint64_t bh_hf_place(uint64_t generation, uint64_t round, uint64_t index)
+{
+    return (generation + 1) << BH_HF_PLACE_GENERATION | round << BH_HF_PLACE_ROUND | index;
+}
+
+/* A run of the sorted elements of a call: whether one of them would insert the key. */
+BH_FN int bh_hf_inserts(uint32_t op)
+{
+    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
+}
+
+/* A task's scratch memory, cut up. */
+typedef struct bh_hf_scratch {
+    unsigned char *keys;
+    unsigned char *payloads;
+    uint32_t *slot;   /* of each pair; then, from the first on, the losers */
+    uint32_t *winner; /* of each slot */
+    uint64_t *seen;   /* a bit for each slot: one of several equal keys has been told INSERTED */
+} bh_hf_scratch;
+
+BH_FN unsigned char *bh_hf_cut(unsigned char **memory, uint64_t bytes)
+{
+    unsigned char *part = *memory;
+
+    *memory += (bytes + 63) / 64 * 64;
+    return part;
+}
+
+#endif
+
+#define HF(name) BH_NAME(bh_hf_##name)
+
+/* Slots of a line, and where its values begin. */
+#define SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, SLOTS)
+
+/* One operation in flight. */
+typedef struct HF(op) {
+    BH_KEY key;
+    uint32_t at; /* element of the slice */
+    uint8_t op;
+    uint8_t outcome;
+    uint8_t generation;
+    uint8_t round; /* or BH_HF_TAIL */
+    uint32_t unused;
+    uint64_t slot; /* or the first of the tail's pairs that may be the one */
+    uint64_t end;  /* behind the last of them */
+    bh_hash hash;
+} HF(op);
+
+BH_FN unsigned char *HF(key_at)(const bh_hf_generation *generation, uint64_t slot)
+{
+    return bh_hf_at(generation->lines + slot / SLOTS * BH_HF_LINE + slot % SLOTS * BH_KEY_BYTES);
+}
+
+BH_FN unsigned char *HF(value_at)(const bh_hf_generation *generation, uint64_t slot)
+{
+    return bh_hf_at(generation->lines + slot / SLOTS * BH_HF_LINE + VALUES +
+                    slot % SLOTS * BH_VALUE_BYTES);
+}
+
+BH_FN BH_VALUE HF(load_value)(const void *value)
+{
+    return BH_VALUE_BYTES ? BH_LOAD_VALUE(value) : 0;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * begin and the step
+ * --------------------------------------------------------------------------------------------- */
+
+BH_FN bh_region HF(region_of)(const void *memory, uint32_t bytes)
+{
+    bh_region region;
+
+    region.offset = (uint64_t)(uintptr_t)memory;
+    region.bytes = bytes;
+    region.tier = BH_TIER_NEAR;
+    return region;
+}
+
+/* To the slot of the operation's round. The bit beside it is asked for at once: most who find
+ * another key there want it. */
+BH_FN bh_region HF(go_slot)(const bh_hf_generation *generation, HF(op) *op)
+{
+    op->slot = bh_hf_slot(generation, op->hash, op->round, SLOTS);
+    bh_bring(bh_hf_at(generation->contested + op->slot / 64 * 8));
+    return HF(region_of)(bh_hf_at(generation->lines + op->slot / SLOTS * BH_HF_LINE), BH_HF_LINE);
+}
+
+/* To the middle of what is left of the tail. */
+BH_FN bh_region HF(go_middle)(const bh_hf_generation *generation, const HF(op) *op)
+{
+    uint64_t middle = op->slot + (op->end - op->slot) / 2;
+
+    return HF(region_of)(bh_hf_at(generation->tail_keys + middle * BH_KEY_BYTES), BH_KEY_BYTES);
+}
+
+/* Lost, or might have lost, all rounds: to the tail. */
+BH_FN bh_region HF(go_tail)(const bh_hf_generation *generation, HF(op) *op)
+{
+    op->round = BH_HF_TAIL;
+    op->slot = 0;
+    op->end = generation->tail;
+    return HF(go_middle)(generation, op);
+}
+
+/* To the generation that op->generation names; there is one. */
+BH_FN bh_region HF(go_generation)(const bh_hf_geometry *geometry, HF(op) *op)
+{
+    const bh_hf_generation *generation = &geometry->generation[op->generation];
+
+    op->round = 0;
+    return generation->rounds ? HF(go_slot)(generation, op) : HF(go_tail)(generation, op);
+}
+
+BH_FN bh_region HF(begin)(const bh__slice *slice, HF(op) *op, uint32_t at, uint32_t kind)
+{
+    const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
+
+    op->key = ((const BH_KEY *)slice->keys)[at];
+    op->at = at;
+    op->op = (uint8_t)kind;
+    op->generation = 0;
+    op->hash = bh_hash_key(op->key, &geometry->seed);
+    if (!geometry->generations)
+        return HF(region_of)(geometry, 8);
+    return HF(go_generation)(geometry, op);
+}
+
+/* The key is at `value`'s side, or nowhere when that is NULL. */
+BH_FN bh_answer HF(done)(const bh__slice *slice, HF(op) *op, uint32_t kind, const void *value)
+{
+    if (kind == BH_HF_LOCATE)
+        ((uint64_t *)slice->values_out)[op->at] =
+            value ? bh_hf_place(op->generation, op->round, op->slot) : 0;
+    else if (BH_VALUE_BYTES && slice->values_out && value)
+        ((BH_VALUE *)slice->values_out)[op->at] = HF(load_value)(value);
+    op->outcome = value ? BH_FOUND : BH_MISSING;
+    return BH_DONE;
+}
+
+/* Not in this generation. */
+BH_FN bh_answer HF(go_on)(const bh__slice *slice, HF(op) *op, uint32_t kind, bh_region *next)
+{
+    const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
+
+    if (op->generation + 1u >= geometry->generations)
+        return HF(done)(slice, op, kind, 0);
+    op->generation++;
+    *next = HF(go_generation)(geometry, op);
+    return BH_NEXT;
+}
+
+/* One key of the tail: a step of a binary search. */
+BH_FN bh_answer HF(step_tail)(const bh__slice *slice, const bh_hf_generation *generation,
+                              HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+{
+    uint64_t middle = op->slot + (op->end - op->slot) / 2;
+    BH_KEY key = BH_LOAD_KEY(bh_hf_at(at));
+
+    if (key == op->key && !bh_hf_at(generation->tail_gone)[middle]) {
+        op->slot = middle;
+        return HF(done)(slice, op, kind,
+                        bh_hf_at(generation->tail_values + middle * BH_VALUE_BYTES));
+    }
+    if (key < op->key)
+        op->slot = middle + 1;
+    else
+        op->end = middle;
+    if (op->slot >= op->end)
+        return HF(go_on)(slice, op, kind, next);
+    *next = HF(go_middle)(generation, op);
+    return BH_NEXT;
+}
+
+/* Finding and locating never change anything, so `slice` is theirs only for the results. */
+BH_FN bh_answer HF(step)(bh__slice *slice, HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+{
+    const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
+    const bh_hf_generation *generation = &geometry->generation[op->generation];
+
+    if (!geometry->generations)
+        return HF(done)(slice, op, kind, 0);
+    if (op->round == BH_HF_TAIL)
+        return HF(step_tail)(slice, generation, op, kind, at, next);
+    if (BH_LOAD_KEY(bh_hf_at(at + op->slot % SLOTS * BH_KEY_BYTES)) == op->key)
+        return HF(done)(slice, op, kind,
+                        bh_hf_at(at + VALUES + op->slot % SLOTS * BH_VALUE_BYTES));
+    if (!bh_hf_contested(generation, op->slot))
+        return HF(go_on)(slice, op, kind, next);
+    if (++op->round < generation->rounds)
+        *next = HF(go_slot)(generation, op);
+    else if (generation->tail)
+        *next = HF(go_tail)(generation, op);
+    else
+        return HF(go_on)(slice, op, kind, next);
+    return BH_NEXT;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Building
+ * --------------------------------------------------------------------------------------------- */
+
+/* The payload of a pair in scratch memory, and what it stands for. */
+BH_FN uint64_t HF(payload)(const unsigned char *payloads, uint64_t i, uint32_t payload_bytes)
+{
+    return payload_bytes == 8   ? ((const uint64_t *)(const void *)payloads)[i]
+           : payload_bytes == 4 ? ((const uint32_t *)(const void *)payloads)[i]
+                                : 0;
+}
+
+BH_FN void HF(set_payload)(unsigned char *payloads, uint64_t i, uint64_t payload,
+                           uint32_t payload_bytes)
+{
+    if (payload_bytes == 8)
+        ((uint64_t *)(void *)payloads)[i] = payload;
+    else if (payload_bytes == 4)
+        ((uint32_t *)(void *)payloads)[i] = (uint32_t)payload;
+}
+
+BH_FN BH_VALUE HF(payload_value)(const bh_hf_fight *job, const unsigned char *payloads, uint64_t i,
+                                 uint32_t payload_bytes)
+{
+    uint64_t payload = HF(payload)(payloads, i, payload_bytes);
+
+    if (job->indexed && BH_VALUE_BYTES)
+        return ((const BH_VALUE *)job->values)[payload];
+    return (BH_VALUE)payload;
+}
+
+/* What is in empty slots of a round: the smallest key that does not fight for the slot for which
+ * key 0 does. */
+BH_FN_RARE void HF(find_filler)(const bh_hf_fight *job, bh_hf_generation *to, uint64_t round)
+{
+    const bh_seed *seed = &job->geometry->seed;
+    bh_hf_round *r = &to->round[round];
+    uint64_t key = 1;
+
+    r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, SLOTS);
+    /* A round has slots enough for this to end after a few; a hash that sends the first 2^32 keys
+     * to one slot would be broken. */
+    while (bh_hf_slot(to, bh_hash_key(key, seed), round, SLOTS) == r->zero && key < UINT32_MAX)
+        key++;
+    r->filler = key;
+}
+
+/* The fight: each pair names itself the winner of its slot. The last one to do so is. */
+BH_FN void HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
+                     uint64_t round, uint64_t first_slot, uint64_t active)
+{
+    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
+    uint64_t i;
+
+    for (i = 0; i < active; i++) {
+        uint32_t slot =
+            (uint32_t)(bh_hf_slot(to, bh_hash_key(keys[i], seed), round, SLOTS) - first_slot);
+
+        s->slot[i] = slot;
+        s->winner[slot] = (uint32_t)i;
+    }
+}
+
+/* Tells an element that one of several equal keys is the new one: the first of them, because its
+ * value is assigned anew by the others; `slot` knows whether it was told. */
+BH_FN void HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint32_t slot, uint64_t element)
+{
+    uint64_t bit = 1ull << slot % 64, *seen = &s->seen[slot / 64];
+
+    if (job->outcomes)
+        job->outcomes[element] = *seen & bit ? BH_ASSIGNED : BH_INSERTED;
+    *seen |= bit;
+}
+
+/* Compares keys: who is not the winner of its slot, nor has the winner's key, has lost. Answers how
+ * many have; their indexes are in s->slot. */
+BH_FN uint64_t HF(check)(const bh_hf_fight *job, const bh_hf_generation *to,
+                         const bh_hf_scratch *s, uint64_t first_slot, uint64_t active,
+                         uint64_t *won, uint32_t payload_bytes)
+{
+    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
+    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
+    uint64_t lost = 0, winners = 0, i;
+
+    for (i = 0; i < active; i++) {
+        uint32_t slot = s->slot[i], winner = s->winner[slot];
+        uint64_t bit = first_slot + slot;
+        /* Without branches: who has lost no processor guesses. */
+        uint64_t loses = (uint64_t)(keys[winner] != keys[i]);
+
+        contested[bit / 64] |= loses << bit % 64;
+        s->slot[lost] = (uint32_t)i;
+        lost += loses;
+        winners += winner == i;
+        if (job->outcomes && !loses)
+            HF(tell)(job, s, slot, HF(payload)(s->payloads, i, payload_bytes));
+    }
+    *won += winners;
+    return lost;
+}
+
+/* Writes a round's lines: the winners' pairs, fillers elsewhere. */
+BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
+                      uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
+{
+    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
+    uint64_t slots = to->round[round].slots, slot, i;
+    uint64_t zero = to->round[round].zero - first_slot;
+
+    for (slot = 0; slot < slots; slot += SLOTS) {
+        unsigned char *line = HF(key_at)(to, first_slot + slot);
+        uint64_t here = slots - slot < SLOTS ? slots - slot : SLOTS;
+
+        for (i = 0; i < here; i++) {
+            uint32_t winner = s->winner[slot + i];
+            int empty = winner == BH_HF_NOBODY;
+
+            winner = empty ? 0 : winner;
+            ((BH_KEY *)(void *)line)[i] = empty ? 0 : keys[winner];
+            if (BH_VALUE_BYTES)
+                ((BH_VALUE *)(void *)(line + VALUES))[i] =
+                    HF(payload_value)(job, s->payloads, winner, payload_bytes);
+        }
+    }
+    if (zero < slots && s->winner[zero] == BH_HF_NOBODY)
+        BH_STORE_KEY(HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
+}
+
+/* The losers move to the front. */
+BH_FN void HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
+{
+    BH_KEY *keys = (BH_KEY *)(void *)s->keys;
+    uint64_t i;
+
+    for (i = 0; i < lost; i++) {
+        keys[i] = keys[s->slot[i]];
+        HF(set_payload)(s->payloads, i, HF(payload)(s->payloads, s->slot[i], payload_bytes),
+                        payload_bytes);
+    }
+}
+
+/* Those who lost all rounds, for the tail. */
+BH_FN void HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region, uint64_t active,
+                     uint32_t payload_bytes)
+{
+    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
+    BH_KEY *left_keys = (BH_KEY *)job->left_keys + region * job->quota;
+    uint64_t *left_payloads = job->left_payloads + region * job->quota;
+    uint64_t i;
+
+    job->left[region] = active;
+    for (i = 0; i < active && i < job->quota; i++) {
+        left_keys[i] = keys[i];
+        left_payloads[i] = HF(payload)(s->payloads, i, payload_bytes);
+    }
+}
+
+/* All rounds of one region. Answers how many pairs have got a slot. */
+BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *to,
+                                const bh_hf_scratch *s, uint64_t region, uint32_t payload_bytes)
+{
+    const bh_seed seed = job->geometry->seed;
+    const BH_KEY *from = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
+    BH_KEY *keys = (BH_KEY *)(void *)s->keys;
+    uint64_t count = job->counts[region], active = count, won = 0, round, i;
+
+    for (i = 0; i < count; i++)
+        keys[i] = from[i];
+    for (i = 0; payload_bytes && i < count; i++)
+        HF(set_payload)(s->payloads, i,
+                        HF(payload)(bh_hf_at(job->payloads_at[region]), i, payload_bytes),
+                        payload_bytes);
+    for (round = 0; round < to->rounds; round++) {
+        const bh_hf_round *r = &to->round[round];
+        uint64_t first_slot = (region * to->region_lines + r->line) * SLOTS;
+
+        for (i = 0; i < r->slots; i++)
+            s->winner[i] = BH_HF_NOBODY;
+        for (i = 0; job->outcomes && i <= r->slots / 64; i++)
+            s->seen[i] = 0;
+        HF(fight)(to, &seed, s, round, first_slot, active);
+        active = HF(check)(job, to, s, first_slot, active, &won, payload_bytes);
+        HF(gather)(job, to, s, round, first_slot, payload_bytes);
+        HF(keep_losers)(s, active, payload_bytes);
+    }
+    HF(leave)(job, s, region, active, payload_bytes);
+    return won;
+}
+
+BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payload_bytes)
+{
+    /* Copies that nobody else can point to: their fields stay in registers while the table and
+     * scratch memory are written. */
+    bh_hf_fight job = *shared;
+    bh_hf_generation to = *job.to;
+    unsigned char *memory = job.scratch + task * job.scratch_bytes;
+    bh_hf_scratch s;
+    uint64_t most = to.rounds ? to.round[0].slots : 0, won = 0, region;
+
+    s.keys = bh_hf_cut(&memory, job.room * BH_KEY_BYTES);
+    s.payloads = bh_hf_cut(&memory, job.room * payload_bytes);
+    s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4);
+    s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4);
+    s.seen = (uint64_t *)(void *)memory;
+    for (region = task; region < to.regions; region += job.tasks)
+        won += HF(fight_region)(&job, &to, &s, region, payload_bytes);
+    bh_add64(&shared->won, won);
+}
+
+/* BH_PASS_FILLER: what is in empty slots, of every round. */
+BH_FN void HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_hf_fight *job = (bh_hf_fight *)argument;
+    uint64_t round;
+
+    for (round = first; round < first + count; round++)
+        HF(find_filler)(job, job->to, round);
+}
+
+/* BH_PASS_FIGHT. */
+BH_FN void HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_hf_fight *job = (bh_hf_fight *)argument;
+    uint64_t task;
+
+    for (task = first; task < first + count; task++) {
+        if (job->payload_bytes == 0)
+            HF(fight_regions)(job, task, 0);
+        else if (job->payload_bytes == 4)
+            HF(fight_regions)(job, task, 4);
+        else
+            HF(fight_regions)(job, task, 8);
+    }
+}
+
+/* BH_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
+BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh_hf_fight *job = (const bh_hf_fight *)argument;
+    const BH_KEY *keys = (const BH_KEY *)job->left_keys;
+    uint64_t run, i;
+
+    for (run = first; run < first + count; run++) {
+        uint64_t begin = job->left[run], end = job->left[run + 1];
+
+        BH_STORE_KEY(bh_hf_at(job->to->tail_keys + run * BH_KEY_BYTES), keys[begin]);
+        if (BH_VALUE_BYTES)
+            BH_STORE_VALUE(bh_hf_at(job->to->tail_values + run * BH_VALUE_BYTES),
+                           HF(payload_value)(job, (const unsigned char *)job->left_payloads,
+                                             end - 1, 8));
+        bh_hf_at(job->to->tail_gone)[run] = 0;
+        for (i = begin; job->outcomes && i < end; i++)
+            job->outcomes[job->left_payloads[i]] = i == begin ? BH_INSERTED : BH_ASSIGNED;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Changing what is there
+ * --------------------------------------------------------------------------------------------- */
+
+/* BH_PASS_WANT. */
+BH_FN void HF(want)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh_hf_runs *job = (const bh_hf_runs *)argument;
+    uint64_t run, i;
+
+    for (run = first; run < first + count; run++) {
+        uint8_t wanted = 0;
+
+        for (i = job->starts[run]; !job->places[run] && !wanted && i < job->starts[run + 1]; i++)
+            wanted = (uint8_t)bh_hf_inserts(job->ops ? job->ops[job->index[i]] : job->op);
+        job->wanted[run] = wanted;
+    }
+}
+
+/* A place, taken apart. */
+typedef struct HF(spot) {
+    unsigned char *key;
+    unsigned char *value;
+    unsigned char *gone; /* NULL in a slot */
+    BH_KEY filler;
+} HF(spot);
+
+BH_FN HF(spot) HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
+{
+    const bh_hf_generation *generation =
+        &geometry->generation[(place >> BH_HF_PLACE_GENERATION) - 1];
+    uint64_t round = place >> BH_HF_PLACE_ROUND & 0xff;
+    uint64_t index = place & ((1ull << BH_HF_PLACE_ROUND) - 1);
+    HF(spot) spot;
+
+    if (round == BH_HF_TAIL) {
+        spot.key = bh_hf_at(generation->tail_keys + index * BH_KEY_BYTES);
+        spot.value = bh_hf_at(generation->tail_values + index * BH_VALUE_BYTES);
+        spot.gone = bh_hf_at(generation->tail_gone) + index;
+        spot.filler = 0;
+    } else {
+        spot.key = HF(key_at)(generation, index);
+        spot.value = HF(value_at)(generation, index);
+        spot.gone = 0;
+        spot.filler =
+            (BH_KEY)(index == generation->round[round].zero ? generation->round[round].filler : 0);
+    }
+    return spot;
+}
+
+/* One element's effect on the value in hand. */
+BH_FN bh_outcome HF(act)(uint32_t op, BH_VALUE given, int *present, BH_VALUE *value)
+{
+    int was = *present;
+
+    switch (op) {
+    case BH_FIND: return was ? BH_FOUND : BH_MISSING;
+    case BH_INSERT_NEW:
+        if (was)
+            return BH_FOUND;
+        break;
+    case BH_UPDATE:
+        if (!was)
+            return BH_MISSING;
+        break;
+    case BH_ERASE: *present = 0; return was ? BH_ERASED : BH_MISSING;
+    case BH_ADD: given = was ? (BH_VALUE)(*value + given) : given; break;
+    case BH_MIN: given = was && *value < given ? *value : given; break;
+    case BH_MAX: given = was && *value > given ? *value : given; break;
+    default: break; /* BH_INSERT */
+    }
+    *present = 1;
+    *value = given;
+    return was ? BH_ASSIGNED : BH_INSERTED;
+}
+
+/* BH_PASS_FOLD. */
+BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_hf_runs *job = (bh_hf_runs *)argument;
+    const BH_VALUE *values = (const BH_VALUE *)job->values;
+    BH_VALUE *values_out = (BH_VALUE *)job->values_out;
+    uint64_t inserted = 0, erased = 0, assigned = 0, refused = 0, run, i;
+
+    for (run = first; run < first + count; run++) {
+        uint64_t place = job->places[run];
+        int present = place && !job->wanted[run], changed = 0;
+        HF(spot) spot;
+        BH_VALUE value = 0, given = 0;
+
+        if (place) {
+            spot = HF(spot_of)(job->geometry, place);
+            value = present ? HF(load_value)(spot.value) : 0;
+        }
+        for (i = job->starts[run]; i < job->starts[run + 1]; i++) {
+            uint32_t at = job->index[i], op = job->ops ? job->ops[at] : job->op;
+            bh_outcome outcome;
+
+            if (!place && bh_hf_inserts(op)) {
+                outcome = BH_NOT_DONE;
+                refused++;
+            } else {
+                if (BH_VALUE_BYTES && op != BH_FIND && op != BH_ERASE)
+                    given = values[at];
+                outcome = HF(act)(op, given, &present, &value);
+                if (BH_VALUE_BYTES && outcome == BH_FOUND && op == BH_FIND && values_out)
+                    values_out[at] = value;
+                inserted += outcome == BH_INSERTED;
+                erased += outcome == BH_ERASED;
+                assigned += outcome == BH_ASSIGNED;
+                changed |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
+            }
+            if (job->outcomes)
+                job->outcomes[at] = (uint8_t)outcome;
+        }
+        if (!place)
+            continue;
+        if (present && changed && BH_VALUE_BYTES)
+            BH_STORE_VALUE(spot.value, value);
+        if (!present && spot.gone)
+            *spot.gone = 1;
+        else if (!present)
+            BH_STORE_KEY(spot.key, spot.filler);
+    }
+    bh_add64(&job->inserted, inserted);
+    bh_add64(&job->erased, erased);
+    bh_add64(&job->assigned, assigned);
+    bh_add64(&job->refused, refused);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Reading all of it
+ * --------------------------------------------------------------------------------------------- */
+
+/* Whether there is a pair in a cell of a round, or of the tail; and where. */
+BH_FN int HF(live)(const bh_hf_export *job, uint64_t cell, uint64_t round, uint64_t slots,
+                   unsigned char **key, unsigned char **value)
+{
+    const bh_hf_generation *from = job->from;
+
+    if (cell >= slots) {
+        *key = bh_hf_at(from->tail_keys + (cell - slots) * BH_KEY_BYTES);
+        *value = bh_hf_at(from->tail_values + (cell - slots) * BH_VALUE_BYTES);
+        return !bh_hf_at(from->tail_gone)[cell - slots];
+    }
+    *key = HF(key_at)(from, cell);
+    *value = HF(value_at)(from, cell);
+    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round, SLOTS) ==
+           cell;
+}
+
+/* The round of a cell, and the first cell behind that round; cells between rounds are in none:
+ * *round is then `rounds`. */
+BH_FN uint64_t HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_t slots,
+                            uint64_t *round)
+{
+    uint64_t region_slots = from->region_lines * SLOTS, region_first, i;
+
+    *round = from->rounds;
+    if (cell >= slots)
+        return slots + from->tail;
+    region_first = cell / region_slots * region_slots;
+    for (i = 0; i < from->rounds; i++) {
+        uint64_t first = region_first + from->round[i].line * SLOTS;
+
+        if (cell < first)
+            return first;
+        if (cell < first + from->round[i].slots) {
+            *round = i;
+            return first + from->round[i].slots;
+        }
+    }
+    return region_first + region_slots;
+}
+
+/* BH_PASS_COUNT and BH_PASS_EXPORT, which copies too. */
+BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
+{
+    const bh_hf_generation *from = job->from;
+    uint64_t slots = from->regions * from->region_lines * SLOTS, part;
+    BH_KEY *keys = (BH_KEY *)job->keys;
+    BH_VALUE *values = (BH_VALUE *)job->values;
+
+    for (part = first; part < first + count; part++) {
+        uint64_t cell = job->first + part * BH_HF_EXPORT_PART, to = copies ? job->counts[part] : 0;
+        uint64_t end = job->end - cell < BH_HF_EXPORT_PART ? job->end : cell + BH_HF_EXPORT_PART;
+
+        if (copies && to > job->room)
+            continue; /* an earlier part ends the room */
+        while (cell < end) {
+            uint64_t round, next = HF(round_of)(from, cell, slots, &round);
+
+            next = next < end ? next : end;
+            if (round == from->rounds && cell < slots)
+                cell = next;
+            for (; cell < next; cell++) {
+                unsigned char *key, *value;
+
+                if (!HF(live)(job, cell, round, slots, &key, &value))
+                    continue;
+                if (copies && to == job->room) {
+                    job->stop = cell;
+                    job->copied = to;
+                    next = end = cell;
+                    break;
+                }
+                if (copies) {
+                    keys[to] = BH_LOAD_KEY(key);
+                    if (BH_VALUE_BYTES && values)
+                        values[to] = HF(load_value)(value);
+                }
+                to++;
+            }
+        }
+        if (!copies)
+            job->counts[part] = to;
+    }
+}
+
+BH_FN void HF(count_parts)(void *argument, uint64_t first, uint64_t count)
+{
+    HF(read_parts)((bh_hf_export *)argument, first, count, 0);
+}
+
+BH_FN void HF(export_parts)(void *argument, uint64_t first, uint64_t count)
+{
+    HF(read_parts)((bh_hf_export *)argument, first, count, 1);
+}
+
+#undef HF
+#undef SLOTS
+#undef VALUES

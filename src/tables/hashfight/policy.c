@@ -1,0 +1,1302 @@
+/*
+ * HashFight: the policy. Building generations, merging them, and what a call that
+ * changes the table goes through.
+ *
+ * The paper builds a table once and throws it away for a change. Here
+ *
+ *   a call that inserts into an empty table builds one generation of its elements as they are;
+ *   every other call that changes something is sorted by key, stably, and each run of equal keys
+ *   performed at once, in the caller's order, where the key is (passes WANT and FOLD). Before that
+ *   keys that are nowhere and are to be inserted get a place: in the buffer as long as it has room,
+ *   else in a new generation, together with the buffer and with those generations that are not much
+ *   larger than what comes. So a key is moved a logarithmic number of times, most keys are in the
+ *   first generation that a lookup reads, and there are few generations.
+ *
+ * All this happens with the gate held alone: lookups see the table before or after. What can fail
+ * (memory, a budget) happens before the first change; then the new keys are not done, and what is
+ * there already still can be.
+ */
+#include "tables/hashfight/layout.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/system.h"
+#include "primitives/primitives.h"
+#include "storage/block.h"
+#include "tables/designs.h"
+
+#define DEFAULT_SLOTS_PER_KEY 1.5
+#define LEAST_SLOTS_PER_KEY 1.03
+#define MOST_SLOTS_PER_KEY 2.0
+
+/* Pairs that may be left for the tail, all regions together, before another round is made for them:
+ * they fit in a core's first cache. Chosen, not tuned. */
+#ifndef BH_HF_TAIL_KEYS
+#define BH_HF_TAIL_KEYS 1024
+#endif
+
+/* Pairs that the buffer holds: moving half of them must not cost much more than a call does. */
+#ifndef BH_HF_BUFFER_MOST
+#define BH_HF_BUFFER_MOST 512
+#endif
+
+/* Pairs of a region: what its task needs to fight stays within a second-level cache of two
+ * megabytes. Half and twice as many make no difference on the one machine measured. */
+#ifndef BH_HF_REGION_KEYS
+#define BH_HF_REGION_KEYS 65536
+#endif
+
+/* Regions at most, so that partition has a line of each in the cache. */
+#define REGIONS_MOST 2048
+
+/* A round has so many slots in each region at least, so that there is a filler. */
+#define ROUND_SLOTS_LEAST 8
+
+/* A generation is merged with what comes when it is up to so many times as large. */
+#define MERGE_FACTOR 8
+
+/* Elements of a call that are sorted and performed at once; so many when memory is short. */
+#ifndef BH_HF_CHUNK_MOST
+#define BH_HF_CHUNK_MOST (1u << 22)
+#endif
+
+/* Elements of a small call, which is sorted on the stack. */
+#define SMALL_CHUNK 1024
+#define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
+
+/* Runs that one task of a pass works on. */
+#define PASS_RUNS 4096
+
+/* Of min_fill's default: how empty a table may become, of what it has when it is built. */
+#define DEFAULT_MIN_SHARE 0.5
+
+typedef struct hashfight {
+    bh_table table;
+    bh_hf_geometry geometry;
+    bh__block block[BH_HF_GENERATIONS_MOST]; /* of each generation; the buffer's is apart */
+    uint64_t built[BH_HF_GENERATIONS_MOST];  /* pairs that each had when it was built */
+    bh__block buffer;                        /* the memory of the generation without regions */
+    bh_hf_generation tail;                   /* the buffer, also while nothing is in it */
+    uint64_t gone;                           /* pairs of it that were erased */
+    bh__block spare; /* memory for the next generation: what capacity, reserve or clear left */
+    uint64_t spare_keys; /* pairs that it was made for, and their slots */
+    uint64_t spare_slots;
+    uint64_t held;   /* bytes of temporary memory that a merge has */
+} hashfight;
+
+static hashfight *of(bh_table *table)
+{
+    return (hashfight *)table;
+}
+
+static uint64_t slots_per_line(const bh_table *table)
+{
+    return BH_HF_SLOTS(table->options.key_bytes, table->options.value_bytes);
+}
+
+static bh__where where_of(const bh_table *table)
+{
+    bh__where where;
+
+    where.system = &table->backend->system;
+    where.executor = &table->backend->executor;
+    return where;
+}
+
+static void run_pass(const bh_table *table, bh__pass pass, void *argument, uint64_t items,
+                     uint64_t grain)
+{
+    table->backend->pass(table->backend, table, pass, argument, items, grain);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Memory that is cut into arrays: counted first, then cut
+ * --------------------------------------------------------------------------------------------- */
+
+typedef struct arena {
+    uint64_t at;    /* address of what is free, or, without memory, bytes so far */
+    int overflowed; /* the sum does not fit in 64 bits */
+} arena;
+
+/* An array of so many elements, aligned to a line. */
+static uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
+{
+    uint64_t array = a->at, size;
+
+    if (!bh__mul(elements, bytes, &size) || !bh__round_up(size, BH_HF_LINE, &size) ||
+        !bh__add(array, size, &a->at))
+        a->overflowed = 1;
+    return array;
+}
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* Columns of 4 or 8 bytes, where a handful of rows is handled. */
+static uint64_t row(uint64_t column, uint64_t i, uint32_t bytes)
+{
+    return bytes == 8   ? ((const uint64_t *)pointer(column))[i]
+           : bytes == 4 ? ((const uint32_t *)pointer(column))[i]
+                        : 0;
+}
+
+static void set_row(uint64_t column, uint64_t i, uint32_t bytes, uint64_t value)
+{
+    if (bytes == 8)
+        ((uint64_t *)pointer(column))[i] = value;
+    else if (bytes == 4)
+        ((uint32_t *)pointer(column))[i] = (uint32_t)value;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Options and bounds
+ * --------------------------------------------------------------------------------------------- */
+
+/* e to the power of -x, for x from 0 to 1 to ten digits. */
+static double exp_minus(double x)
+{
+    double sum = 1, term = 1;
+    int i;
+
+    for (i = 1; i < 14; i++) {
+        term *= -x / i;
+        sum += term;
+    }
+    return sum;
+}
+
+/* Of keys that fight for slots_per_key slots each, so many lose, and of its slots so many are used
+ * by all rounds together. */
+static double share_lost(double slots_per_key)
+{
+    return 1 - slots_per_key * (1 - exp_minus(1 / slots_per_key));
+}
+
+/* Keys per slot of a generation as it is built. */
+static double natural_fill(const bh_table *table)
+{
+    double f = table->options.hashfight.slots_per_key;
+
+    return (1 - share_lost(f)) / f;
+}
+
+static int choose_options(bh_table *table)
+{
+    bh_table_options *o = &table->options;
+    double fill;
+
+    if (o->hashfight.slots_per_key == 0)
+        o->hashfight.slots_per_key = DEFAULT_SLOTS_PER_KEY;
+    if (!(o->hashfight.slots_per_key >= LEAST_SLOTS_PER_KEY &&
+          o->hashfight.slots_per_key <= MOST_SLOTS_PER_KEY)) {
+        bh__fail(BH_ERR_ARGUMENT, "hashfight.slots_per_key is %g; it must be from %g to %g",
+                 o->hashfight.slots_per_key, LEAST_SLOTS_PER_KEY, MOST_SLOTS_PER_KEY);
+        return 0;
+    }
+    if (!o->hashfight.tail_keys)
+        o->hashfight.tail_keys = BH_HF_TAIL_KEYS;
+    /* What is built has always the same fill, so max_fill holds or it cannot. */
+    fill = natural_fill(table);
+    if (o->max_fill == 0)
+        o->max_fill = fill;
+    if (!(o->max_fill >= fill * 0.999 && o->max_fill <= 1)) {
+        bh__fail(BH_ERR_ARGUMENT,
+                 "max_fill is %g; with hashfight.slots_per_key %g a table is built with %.2f of its "
+                 "slots in use, so it must be at least that, and at most 1",
+                 o->max_fill, o->hashfight.slots_per_key, fill);
+        return 0;
+    }
+    if (o->min_fill == 0)
+        o->min_fill = DEFAULT_MIN_SHARE * fill;
+    if (!(o->min_fill <= 0.75 * fill)) {
+        bh__fail(BH_ERR_ARGUMENT, "min_fill is %g; with hashfight.slots_per_key %g it must be at "
+                                  "most %g, or a table that was just built would be too empty",
+                 o->min_fill, o->hashfight.slots_per_key, 0.75 * fill);
+        return 0;
+    }
+    return 1;
+}
+
+static uint64_t slots_of(const bh_hf_generation *generation)
+{
+    uint64_t slots = generation->tail_room, r;
+
+    for (r = 0; r < generation->rounds; r++)
+        slots += generation->regions * generation->round[r].slots;
+    return slots;
+}
+
+/* What follows from the generations. */
+static void publish(hashfight *t)
+{
+    bh_table *table = &t->table;
+    bh_hf_geometry *g = &t->geometry;
+    uint64_t slots = BH_HF_BUFFER_MOST, i;
+
+    table->bytes = t->buffer.committed + t->spare.committed;
+    for (i = 0; i < g->generations; i++) {
+        if (!g->generation[i].regions)
+            continue;
+        table->bytes += t->block[i].committed;
+        slots += slots_of(&g->generation[i]);
+    }
+    table->slots = slots + (t->spare.memory ? t->spare_slots : 0);
+    table->max_keys = table->keys + BH_HF_BUFFER_MOST - t->tail.tail;
+    if (t->spare.memory && table->max_keys < t->spare_keys)
+        table->max_keys = t->spare_keys;
+    table->min_keys = table->options.min_fill > 0 && slots > 4 * BH_HF_BUFFER_MOST
+                          ? (uint64_t)(table->options.min_fill * (double)slots)
+                          : 0;
+    bh__note_peak(table, 0);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Building a generation
+ * --------------------------------------------------------------------------------------------- */
+
+/* Pairs to be built from; see bh_hf_fight. */
+typedef struct list {
+    const void *keys;
+    const void *payloads; /* NULL with `indexed`: the row's index */
+    uint64_t n;
+    uint32_t payload_bytes;
+    uint32_t indexed;
+    const void *values;
+    uint8_t *outcomes;
+} list;
+
+/* How a generation of so many pairs is laid out; addresses count from 0. */
+typedef struct plan {
+    bh_hf_generation g;
+    uint64_t quota;
+    uint64_t bytes;
+    uint64_t contested_words;
+} plan;
+
+/* Answers 0 when it would be beyond what can be addressed. */
+static int make_plan(const bh_table *table, uint64_t pairs, uint64_t quota, plan *p)
+{
+    double f = table->options.hashfight.slots_per_key, active;
+    uint64_t per_line = slots_per_line(table), line = 0, capacity;
+    bh_hf_generation *g = &p->g;
+    arena a = {0, 0};
+
+    if (pairs > 1ull << 40)
+        return 0;
+    g->regions = pairs / BH_HF_REGION_KEYS + 1;
+    if (g->regions > REGIONS_MOST)
+        g->regions = REGIONS_MOST;
+    active = (double)pairs / (double)g->regions;
+    for (g->rounds = 0; g->rounds < BH_HF_ROUNDS_MOST; g->rounds++) {
+        bh_hf_round *r = &g->round[g->rounds];
+
+        if (active * (double)g->regions <= (double)table->options.hashfight.tail_keys)
+            break;
+        r->slots = (uint64_t)(active * f) + 1;
+        if (r->slots < ROUND_SLOTS_LEAST)
+            r->slots = ROUND_SLOTS_LEAST;
+        r->line = line;
+        r->zero = r->filler = 0;
+        line += (r->slots + per_line - 1) / per_line;
+        active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
+    }
+    g->region_lines = (line + BH_HF_LINE_GROUP - 1) / BH_HF_LINE_GROUP * BH_HF_LINE_GROUP;
+    /* Only a tail, but the pairs are laid out here first. */
+    if (!g->rounds)
+        g->region_lines = (pairs * 16 / BH_HF_LINE / BH_HF_LINE_GROUP + 1) * BH_HF_LINE_GROUP;
+    /* A region that begins with one pair in a hundred more than others has several times as many left
+     * in the end; what one expects is little, so there is room for far more. */
+    p->quota = (uint64_t)(4 * active) + 96;
+    if (p->quota < quota)
+        p->quota = quota;
+    if (!bh__mul(g->regions, p->quota, &capacity))
+        return 0;
+    g->lines = cut(&a, g->regions * g->region_lines, BH_HF_LINE);
+    p->contested_words = g->regions * g->region_lines * per_line / 64;
+    g->contested = cut(&a, p->contested_words, 8);
+    g->tail_keys = cut(&a, capacity, table->options.key_bytes);
+    g->tail_values = cut(&a, capacity, table->options.value_bytes);
+    g->tail_gone = cut(&a, capacity, 1);
+    g->tail_room = capacity;
+    g->tail = 0;
+    p->bytes = a.at;
+    return !a.overflowed;
+}
+
+/* Memory for a generation: the spare block, or a new one. `freed` bytes of the table will be given
+ * back when it is in place: the budget is for what the table keeps. */
+static bh_status make_block(hashfight *t, uint64_t bytes, uint64_t freed, bh__block *block)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint64_t budget = table->options.max_host_bytes, committed;
+
+    if (t->spare.memory && t->spare.committed >= bytes && t->spare.committed / 4 <= bytes) {
+        *block = t->spare;
+        t->spare.memory = 0;
+        t->spare.committed = 0;
+        table->bytes -= block->committed;
+        return BH_OK;
+    }
+    if (!bh__block_bytes(bytes, &committed))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    if (budget && (committed > budget || table->bytes - freed > budget - committed))
+        return bh__fail(BH_ERR_FULL,
+                        "the table would need %llu bytes, and max_host_bytes allows %llu",
+                        (unsigned long long)(table->bytes - freed + committed),
+                        (unsigned long long)budget);
+    if (!bh__block_create(block, &backend->system, backend->pages, bytes))
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                        (unsigned long long)(table->bytes + committed));
+    bh__block_touch(block, &backend->executor, backend->pages, 0, block->committed);
+    return BH_OK;
+}
+
+/* A block becomes the spare one, if there is none; else it is given back. */
+static void spare_block(hashfight *t, bh__block *block, uint64_t keys, uint64_t slots)
+{
+    if (t->spare.memory) {
+        bh__block_destroy(block, &t->table.backend->system);
+    } else {
+        t->spare = *block;
+        t->spare_keys = keys;
+        t->spare_slots = slots;
+        t->table.bytes += block->committed;
+    }
+    block->memory = 0;
+    block->committed = 0;
+}
+
+/* What BH_PASS_FIGHT needs besides the generation, in one block. */
+typedef struct work {
+    bh__block block;
+    uint64_t *counts;
+    uint64_t *keys_at;
+    uint64_t *payloads_at;
+    uint64_t *left;
+    uint64_t *index;
+    uint64_t left_room;
+    void *left_keys[2];
+    uint64_t *left_payloads[2];
+} work;
+
+static void cut_work(arena *a, const bh_table *table, const plan *p, work *w)
+{
+    uint32_t i;
+
+    w->left_room = p->g.regions * p->quota;
+    w->counts = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->keys_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->payloads_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->left = (uint64_t *)pointer(cut(a, w->left_room + p->g.regions + 1, 8));
+    w->index = (uint64_t *)pointer(cut(a, w->left_room, 8));
+    for (i = 0; i < 2; i++) {
+        w->left_keys[i] = pointer(cut(a, w->left_room, table->options.key_bytes));
+        w->left_payloads[i] = (uint64_t *)pointer(cut(a, w->left_room, 8));
+    }
+}
+
+static int make_work(const bh_table *table, const plan *p, work *w)
+{
+    const bh__backend *backend = table->backend;
+    arena a = {0, 0};
+
+    cut_work(&a, table, p, w);
+    if (a.overflowed || !bh__block_create(&w->block, &backend->system, BH_PAGES_LAZY, a.at))
+        return 0;
+    a.at = (uint64_t)(uintptr_t)w->block.memory;
+    cut_work(&a, table, p, w);
+    return 1;
+}
+
+/* Whether every region's pairs fit where its slots will be; and where they lie there. */
+static int place_pairs(const bh_table *table, const plan *p, const list *from, const work *w,
+                       uint64_t *most)
+{
+    uint64_t bytes = p->g.region_lines * BH_HF_LINE, key_bytes = table->options.key_bytes, region;
+
+    *most = 0;
+    for (region = 0; region < p->g.regions; region++) {
+        uint64_t count = w->counts[region], keys;
+
+        if (count > *most)
+            *most = count;
+        if (count >= bytes || count >= UINT32_MAX)
+            return 0;
+        keys = (count * key_bytes + 7) / 8 * 8;
+        if (keys + count * from->payload_bytes > bytes)
+            return 0;
+        w->keys_at[region] = p->g.lines + region * bytes;
+        w->payloads_at[region] = w->keys_at[region] + keys;
+    }
+    return 1;
+}
+
+/* The tail, from those who lost all rounds: sorted by key, one of each. Answers 0 for want of
+ * memory. */
+static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
+{
+    const bh__primitives *p = table->backend->primitives;
+    bh__where where = where_of(table);
+    uint32_t key_bytes = table->options.key_bytes;
+    uint64_t total = 0, region, i;
+    bh__sort sort;
+
+    for (region = 0; region < job->to->regions; region++)
+        for (i = 0; i < w->left[region]; i++)
+            w->index[total++] = region * job->quota + i;
+    job->to->tail = 0;
+    if (!total)
+        return 1;
+    p->gather(&where, w->left_keys[0], key_bytes, w->index, 8, total, w->left_keys[1]);
+    p->gather(&where, w->left_payloads[0], 8, w->index, 8, total, w->left_payloads[1]);
+    sort.key_bytes = key_bytes;
+    sort.payload_bytes = 8;
+    sort.keys = sort.keys_out = w->left_keys[1];
+    sort.payloads = sort.payloads_out = w->left_payloads[1];
+    sort.n = total;
+    sort.keys_spare = w->left_keys[0];
+    sort.payloads_spare = w->left_payloads[0];
+    if (!p->sort_by_key(&where, &sort) ||
+        !p->reduce_by_key(&where, BH_INSERT, w->left_keys[1], key_bytes, 0, 0, total,
+                          w->left_keys[0], 0, w->left, &job->to->tail))
+        return 0;
+    w->left[job->to->tail] = total;
+    job->left_keys = w->left_keys[1];
+    job->left_payloads = w->left_payloads[1];
+    job->left = w->left;
+    run_pass(table, BH_PASS_TAIL, job, job->to->tail, PASS_RUNS);
+    return 1;
+}
+
+/* What became of an attempt to build. */
+typedef enum built {
+    BUILT,
+    TOO_UNEVEN, /* the pairs of some region do not fit in its memory: too many equal keys */
+    TOO_MANY_LEFT,
+    NO_MEMORY
+} built;
+
+/* Partitions the list into the generation's memory and lets it fight there. *quota receives what
+ * TOO_MANY_LEFT would need. */
+static built fight(const bh_table *table, const list *from, plan *p, uint64_t *quota,
+                   uint64_t *pairs)
+{
+    const bh__backend *backend = table->backend;
+    const bh__primitives *primitives = backend->primitives;
+    const hashfight *t = (const hashfight *)table;
+    bh__where where = where_of(table);
+    uint64_t most_slots = p->g.rounds ? p->g.round[0].slots : 0, region;
+    bh__partition partition;
+    bh_hf_fight job;
+    bh__block scratch;
+    built result = NO_MEMORY;
+    work w;
+
+    if (!make_work(table, p, &w))
+        return NO_MEMORY;
+    partition.how.parts = (uint32_t)p->g.regions;
+    partition.how.shift = 0;
+    partition.how.seed = &t->geometry.seed;
+    partition.key_bytes = table->options.key_bytes;
+    partition.payload_bytes = from->payload_bytes;
+    partition.keys = from->keys;
+    partition.payloads = from->payloads;
+    partition.n = from->n;
+    partition.counts = w.counts;
+    partition.keys_at = w.keys_at;
+    partition.payloads_at = from->payload_bytes ? w.payloads_at : 0;
+    if (!primitives->partition_count(&where, &partition))
+        goto no_partition;
+    job.room = 0;
+    if (!place_pairs(table, p, from, &w, &job.room)) {
+        result = TOO_UNEVEN;
+        goto no_scratch;
+    }
+    job.tasks = backend->executor.width(backend->executor.state);
+    job.tasks = job.tasks < p->g.regions ? job.tasks : p->g.regions;
+    job.scratch_bytes =
+        BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, most_slots);
+    if (!bh__block_create(&scratch, &backend->system, backend->pages,
+                          job.tasks * job.scratch_bytes))
+        goto no_scratch;
+    bh__note_peak((bh_table *)(uintptr_t)table,
+                  t->held + p->bytes + scratch.committed + w.block.committed +
+                      partition.task_bytes);
+    primitives->partition_scatter(&where, &partition);
+
+    for (region = 0; region < p->contested_words; region++)
+        ((uint64_t *)pointer(p->g.contested))[region] = 0;
+    job.geometry = &t->geometry;
+    job.to = &p->g;
+    job.counts = w.counts;
+    job.keys_at = w.keys_at;
+    job.payloads_at = w.payloads_at;
+    job.payload_bytes = from->payload_bytes;
+    job.indexed = from->indexed;
+    job.values = from->values;
+    job.outcomes = from->outcomes;
+    job.scratch = scratch.memory;
+    job.quota = p->quota;
+    job.left_keys = w.left_keys[0];
+    job.left_payloads = w.left_payloads[0];
+    job.left = w.left;
+    job.won = 0;
+    run_pass(table, BH_PASS_FILLER, &job, p->g.rounds, BH_HF_ROUNDS_MOST);
+    run_pass(table, BH_PASS_FIGHT, &job, job.tasks, 1);
+    result = BUILT;
+    for (region = 0; region < p->g.regions; region++)
+        if (w.left[region] > p->quota) {
+            *quota = w.left[region] > *quota ? w.left[region] : *quota;
+            result = TOO_MANY_LEFT;
+        }
+    if (result == BUILT && !make_tail(table, &job, &w))
+        result = NO_MEMORY;
+    *pairs = job.won + p->g.tail;
+    bh__block_destroy(&scratch, &backend->system);
+no_scratch:
+    primitives->partition_end(&where, &partition);
+no_partition:
+    bh__block_destroy(&w.block, &backend->system);
+    return result;
+}
+
+/* Builds a generation; on failure nothing has changed but outcomes. *pairs receives how many it
+ * has. BH_ERR_UNSUPPORTED: the pairs are too unevenly spread, for there are many equal keys. */
+static bh_status build(hashfight *t, const list *from, uint64_t freed, bh_hf_generation *made,
+                       bh__block *block, uint64_t *pairs)
+{
+    uint64_t quota = 0;
+
+    for (;;) {
+        bh_status status;
+        built result;
+        plan p;
+
+        if (!make_plan(&t->table, from->n, quota, &p))
+            return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+        status = make_block(t, p.bytes, freed, block);
+        if (status)
+            return status;
+        p.g.lines += (uint64_t)(uintptr_t)block->memory;
+        p.g.contested += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_keys += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_values += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_gone += (uint64_t)(uintptr_t)block->memory;
+        result = fight(&t->table, from, &p, &quota, pairs);
+        if (result == BUILT) {
+            *made = p.g;
+            return BH_OK;
+        }
+        if (result == TOO_MANY_LEFT)
+            bh__block_destroy(block, &t->table.backend->system);
+        else
+            spare_block(t, block, from->n, slots_of(&p.g));
+        if (result == TOO_UNEVEN)
+            return BH_ERR_UNSUPPORTED;
+        if (result == NO_MEMORY)
+            return bh__fail(BH_ERR_MEMORY,
+                            "the system gave no temporary memory to build a table of %llu pairs",
+                            (unsigned long long)from->n);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The list of generations
+ * --------------------------------------------------------------------------------------------- */
+
+/* Generations with regions; the buffer, if anything is in it, comes behind them. */
+static uint64_t large_generations(const hashfight *t)
+{
+    uint64_t n = t->geometry.generations;
+
+    return n && !t->geometry.generation[n - 1].regions ? n - 1 : n;
+}
+
+/* Puts the buffer behind the `large` generations, if there is something in it. */
+static void publish_buffer(hashfight *t, uint64_t large)
+{
+    t->geometry.generations = large;
+    if (t->tail.tail)
+        t->geometry.generation[t->geometry.generations++] = t->tail;
+    publish(t);
+}
+
+/* Takes back the generations from `first` on, and puts a new one among the others by its size. */
+static void replace_generations(hashfight *t, uint64_t first, const bh_hf_generation *made,
+                                const bh__block *block, uint64_t pairs)
+{
+    uint64_t large = large_generations(t), i;
+
+    for (i = first; i < large; i++) {
+        t->table.keys_moved += t->built[i];
+        bh__block_destroy(&t->block[i], &t->table.backend->system);
+    }
+    for (i = first; i > 0 && t->built[i - 1] < pairs; i--) {
+        t->geometry.generation[i] = t->geometry.generation[i - 1];
+        t->block[i] = t->block[i - 1];
+        t->built[i] = t->built[i - 1];
+    }
+    t->geometry.generation[i] = *made;
+    t->block[i] = *block;
+    t->built[i] = pairs;
+    t->tail.tail = 0;
+    t->gone = 0;
+    publish_buffer(t, first + 1);
+}
+
+/* The buffer gets the new keys, sorted, none of which is there, without values; it has room. */
+static void add_to_buffer(hashfight *t, const void *keys, uint64_t count)
+{
+    uint32_t key_bytes = t->table.options.key_bytes, value_bytes = t->table.options.value_bytes;
+    uint64_t from = (uint64_t)(uintptr_t)keys, i, kept = 0, to;
+    bh_hf_generation *b = &t->tail;
+    uint8_t *gone = (uint8_t *)pointer(b->tail_gone);
+
+    for (i = 0; t->gone && i < b->tail; i++) {
+        if (gone[i])
+            continue;
+        set_row(b->tail_keys, kept, key_bytes, row(b->tail_keys, i, key_bytes));
+        set_row(b->tail_values, kept, value_bytes, row(b->tail_values, i, value_bytes));
+        gone[kept++] = 0;
+    }
+    if (t->gone)
+        b->tail = kept;
+    t->gone = 0;
+    i = b->tail;
+    b->tail += count;
+    /* From the end: until the last new key is in place the others move up. */
+    for (to = b->tail; count; to--) {
+        uint64_t new_key = row(from, count - 1, key_bytes);
+
+        if (i && row(b->tail_keys, i - 1, key_bytes) > new_key) {
+            i--;
+            set_row(b->tail_keys, to - 1, key_bytes, row(b->tail_keys, i, key_bytes));
+            set_row(b->tail_values, to - 1, value_bytes, row(b->tail_values, i, value_bytes));
+        } else {
+            count--;
+            set_row(b->tail_keys, to - 1, key_bytes, new_key);
+            set_row(b->tail_values, to - 1, value_bytes, 0);
+        }
+        gone[to - 1] = 0;
+    }
+    publish_buffer(t, large_generations(t));
+}
+
+/* Copies the pairs of a generation from a cell on; answers how many. *cell moves behind them. */
+static uint64_t read_generation(const bh_table *table, const bh_hf_generation *from,
+                                uint64_t *cell, uint64_t *counts, uint64_t counts_room, void *keys,
+                                void *values, uint64_t room)
+{
+    const hashfight *t = (const hashfight *)table;
+    uint64_t cells = bh_hf_cells(from, slots_per_line(table)), copied = 0, i;
+
+    while (*cell < cells && copied < room) {
+        uint64_t parts = (cells - *cell + BH_HF_EXPORT_PART - 1) / BH_HF_EXPORT_PART, sum = 0;
+        bh_hf_export job;
+
+        parts = parts < counts_room ? parts : counts_room;
+        job.geometry = &t->geometry;
+        job.from = from;
+        job.first = *cell;
+        job.end = cells - *cell < parts * BH_HF_EXPORT_PART ? cells
+                                                            : *cell + parts * BH_HF_EXPORT_PART;
+        job.counts = counts;
+        run_pass(table, BH_PASS_COUNT, &job, parts, 1);
+        for (i = 0; i < parts; i++) {
+            uint64_t here = counts[i];
+
+            counts[i] = sum;
+            sum += here;
+        }
+        job.room = room - copied;
+        job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
+        job.values =
+            values ? (unsigned char *)values + copied * table->options.value_bytes : values;
+        job.stop = job.end;
+        job.copied = sum;
+        run_pass(table, BH_PASS_EXPORT, &job, parts, 1);
+        copied += job.copied;
+        *cell = job.stop;
+    }
+    return copied;
+}
+
+#define READ_PARTS 256
+
+/*
+ * Builds one generation of the new keys (sorted; none is there; no values yet), the buffer, and the
+ * generations from `first` on. On failure the table is as it was.
+ */
+static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t count)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
+    uint64_t large = large_generations(t), total = count + t->tail.tail, freed = 0, pairs, i;
+    uint64_t counts[READ_PARTS], list_keys, list_values, new_keys = (uint64_t)(uintptr_t)keys;
+    bh_hf_generation made;
+    bh__block memory, block;
+    bh_status status;
+    arena a = {0, 0};
+    list from;
+
+    for (i = first; i < large; i++) {
+        total += t->built[i];
+        freed += t->block[i].committed;
+    }
+    cut(&a, total, key_bytes);
+    cut(&a, total, value_bytes);
+    if (a.overflowed ||
+        !bh__block_create(&memory, &backend->system, backend->pages, a.at ? a.at : 1))
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory to merge %llu pairs",
+                        (unsigned long long)total);
+    a.at = (uint64_t)(uintptr_t)memory.memory;
+    list_keys = cut(&a, total, key_bytes);
+    list_values = cut(&a, total, value_bytes);
+    from.n = 0;
+    for (i = first; i < t->geometry.generations; i++) {
+        uint64_t cell = 0;
+
+        from.n += read_generation(table, &t->geometry.generation[i], &cell, counts, READ_PARTS,
+                                  pointer(list_keys + from.n * key_bytes),
+                                  pointer(list_values + from.n * value_bytes), total - from.n);
+    }
+    for (i = 0; i < count; i++) {
+        set_row(list_keys, from.n, key_bytes, row(new_keys, i, key_bytes));
+        set_row(list_values, from.n++, value_bytes, 0);
+    }
+    from.keys = pointer(list_keys);
+    from.payloads = value_bytes ? pointer(list_values) : 0;
+    from.payload_bytes = value_bytes;
+    from.indexed = 0;
+    from.values = 0;
+    from.outcomes = 0;
+    t->held = memory.committed;
+    status = build(t, &from, freed, &made, &block, &pairs);
+    t->held = 0;
+    bh__block_destroy(&memory, &backend->system);
+    if (status == BH_ERR_UNSUPPORTED)
+        status = bh__fail(BH_ERR_FULL, "too many keys want the same part of the table");
+    if (!status)
+        replace_generations(t, first, &made, &block, pairs);
+    return status;
+}
+
+/* The first of the generations that are merged with so many pairs that come. */
+static uint64_t first_to_merge(const hashfight *t, uint64_t coming)
+{
+    uint64_t first = large_generations(t), total = coming + t->tail.tail;
+
+    while (first && (t->built[first - 1] / MERGE_FACTOR <= total ||
+                     first + 2 > BH_HF_GENERATIONS_MOST))
+        total += t->built[--first];
+    return first;
+}
+
+/*
+ * Makes places for new keys: sorted, none of which is there. Answers for how many, from the first
+ * on; *why says why not for more.
+ */
+static uint64_t make_places(hashfight *t, const void *keys, uint64_t count, bh_status *why)
+{
+    uint64_t tried = count, slots = t->table.slots;
+
+    while (tried) {
+        uint64_t large = large_generations(t), first = first_to_merge(t, tried);
+        bh_status status;
+
+        if (t->tail.tail - t->gone + tried <= BH_HF_BUFFER_MOST) {
+            add_to_buffer(t, keys, tried);
+            return tried;
+        }
+        status = merge(t, first, keys, tried);
+        if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)
+            status = merge(t, large, keys, tried);
+        if (!status) {
+            t->table.grows += t->table.slots > slots;
+            return tried;
+        }
+        *why = status;
+        /* What there is memory for: fewer, and in the end what still fits in the buffer. */
+        tried = tried > BH_HF_BUFFER_MOST ? tried / 2
+                                          : BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
+    }
+    return 0;
+}
+
+/* Forgets all pairs; the largest block is kept for the next ones. */
+static void drop_all(hashfight *t)
+{
+    uint64_t large = large_generations(t), i;
+
+    for (i = 0; i < large; i++)
+        spare_block(t, &t->block[i], t->built[i], slots_of(&t->geometry.generation[i]));
+    t->table.keys = 0;
+    t->tail.tail = 0;
+    t->gone = 0;
+    publish_buffer(t, 0);
+}
+
+static void drop_spare(hashfight *t)
+{
+    bh__block_destroy(&t->spare, &t->table.backend->system);
+}
+
+/* Everything in one generation, as large as it must be. */
+static bh_status rebuild(hashfight *t)
+{
+    if (!t->table.keys) {
+        drop_all(t);
+        drop_spare(t);
+        publish(t);
+        return BH_OK;
+    }
+    return merge(t, 0, 0, 0);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Calls that change something
+ * --------------------------------------------------------------------------------------------- */
+
+/* Temporary memory for a chunk of a call. */
+typedef struct chunk {
+    uint64_t keys;    /* sorted */
+    uint64_t spare;   /* then: keys that get a place */
+    uint64_t index;   /* of each sorted element */
+    uint64_t index_spare;
+    uint64_t unique;  /* the key of each run */
+    uint64_t starts;
+    uint64_t places;
+    uint64_t wanted;
+} chunk;
+
+static uint64_t cut_chunk(arena *a, const bh_table *table, uint64_t n, chunk *c)
+{
+    uint64_t key_bytes = table->options.key_bytes, from = a->at;
+
+    c->keys = cut(a, n, key_bytes);
+    c->spare = cut(a, n, key_bytes);
+    c->index = cut(a, n, 4);
+    c->index_spare = cut(a, n, 4);
+    c->unique = cut(a, n, key_bytes);
+    c->starts = cut(a, n + 1, 8);
+    c->places = cut(a, n, 8);
+    c->wanted = cut(a, n, 1);
+    return a->at - from;
+}
+
+/* Finds where the keys of all runs are. */
+static void locate(const bh_table *table, const chunk *c, uint64_t runs)
+{
+    bh_hf_locate job;
+
+    job.geometry = &((const hashfight *)table)->geometry;
+    job.system = &table->backend->system;
+    job.keys = pointer(c->unique);
+    job.places = (uint64_t *)pointer(c->places);
+    run_pass(table, BH_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
+}
+
+/* The new keys of the chunk get places. Those for which there is none are not wanted any more. */
+static void place_new(hashfight *t, const chunk *c, uint64_t runs, bh_status *why)
+{
+    const bh__primitives *p = t->table.backend->primitives;
+    bh__where where = where_of(&t->table);
+    uint8_t *wanted = (uint8_t *)pointer(c->wanted);
+    uint64_t count, placed, i;
+
+    if (!p->compact(&where, wanted, pointer(c->unique), t->table.options.key_bytes, runs,
+                    pointer(c->spare), &count)) {
+        *why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
+        count = placed = 0;
+        for (i = 0; i < runs; i++)
+            wanted[i] = 0;
+    } else {
+        placed = make_places(t, pointer(c->spare), count, why);
+    }
+    for (i = runs; count > placed; i--) {
+        count -= wanted[i - 1];
+        wanted[i - 1] = 0;
+    }
+}
+
+/* Performs a chunk: sorted, cut into runs, with the gate held alone. */
+static bh_status perform(hashfight *t, const bh__batch *batch, const chunk *c, uint64_t runs)
+{
+    bh_table *table = &t->table;
+    bh_status why = BH_OK;
+    bh_hf_runs job;
+    int inserts = batch->ops || (batch->op != BH_UPDATE && batch->op != BH_ERASE);
+    uint64_t i;
+
+    job.geometry = &t->geometry;
+    job.index = (const uint32_t *)pointer(c->index);
+    job.ops = batch->ops;
+    job.op = (uint32_t)batch->op;
+    job.values = batch->values;
+    job.values_out = batch->values_out;
+    job.outcomes = batch->outcomes;
+    job.starts = (const uint64_t *)pointer(c->starts);
+    job.places = (const uint64_t *)pointer(c->places);
+    job.wanted = (uint8_t *)pointer(c->wanted);
+    job.inserted = job.erased = job.assigned = job.refused = 0;
+    locate(table, c, runs);
+    if (inserts) {
+        uint8_t any = 0;
+
+        run_pass(table, BH_PASS_WANT, &job, runs, PASS_RUNS);
+        for (i = 0; i < runs; i++)
+            any |= job.wanted[i];
+        if (any) {
+            place_new(t, c, runs, &why);
+            locate(table, c, runs);
+        }
+    } else {
+        for (i = 0; i < runs; i++)
+            job.wanted[i] = 0;
+    }
+    run_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
+    table->keys += job.inserted - job.erased;
+    table->changes += job.inserted || job.erased || job.assigned;
+    for (i = 0, t->gone = 0; i < t->tail.tail; i++)
+        t->gone += ((const uint8_t *)pointer(t->tail.tail_gone))[i];
+    publish(t);
+    if (table->keys < table->min_keys) {
+        if (!rebuild(t))
+            table->shrinks++;
+        else
+            /* Not again before there are a good deal fewer keys. */
+            table->min_keys = table->keys - table->keys / 4;
+    }
+    return job.refused ? why : BH_OK;
+}
+
+/* Sorts a chunk and performs it. Answers 0, nothing done, when there is no memory for the sorting. */
+static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_status *status)
+{
+    bh_table *table = &t->table;
+    const bh__primitives *p = table->backend->primitives;
+    const bh_system *system = &table->backend->system;
+    bh__where where = where_of(table);
+    uint64_t runs, begin, held;
+    bh_status why;
+    bh__sort sort;
+
+    sort.key_bytes = table->options.key_bytes;
+    sort.payload_bytes = 4;
+    sort.keys = batch->keys;
+    sort.payloads = 0;
+    sort.n = batch->n;
+    sort.keys_out = pointer(c->keys);
+    sort.payloads_out = pointer(c->index);
+    sort.keys_spare = pointer(c->spare);
+    sort.payloads_spare = pointer(c->index_spare);
+    if (!p->sort_by_key(&where, &sort) ||
+        !p->reduce_by_key(&where, BH_INSERT, pointer(c->keys), sort.key_bytes, 0, 0, batch->n,
+                          pointer(c->unique), 0, (uint64_t *)pointer(c->starts), &runs))
+        return 0;
+    ((uint64_t *)pointer(c->starts))[runs] = batch->n;
+    bh__gate_enter_alone(&table->gate, system);
+    begin = system->clock_nanoseconds(system->state);
+    why = perform(t, batch, c, runs);
+    held = system->clock_nanoseconds(system->state) - begin;
+    if (held > table->longest_pause_ns)
+        table->longest_pause_ns = held;
+    bh__gate_leave_alone(&table->gate);
+    if (why && !*status)
+        *status = why;
+    return 1;
+}
+
+/* The elements [first, first + n) of a call. */
+static bh__batch part_of(const bh_table *table, const bh__batch *batch, uint64_t first, uint64_t n)
+{
+    const bh_table_options *o = &table->options;
+    bh__batch part = *batch;
+
+    part.keys = (const unsigned char *)batch->keys + first * o->key_bytes;
+    if (batch->values)
+        part.values = (const unsigned char *)batch->values + first * o->value_bytes;
+    if (batch->values_out)
+        part.values_out = (unsigned char *)batch->values_out + first * o->value_bytes;
+    if (batch->outcomes)
+        part.outcomes = batch->outcomes + first;
+    if (batch->ops)
+        part.ops = batch->ops + first;
+    part.n = n;
+    return part;
+}
+
+/* Nothing of these elements was done. */
+static void refuse(const bh__batch *part)
+{
+    uint64_t i;
+
+    for (i = 0; part->outcomes && i < part->n; i++)
+        part->outcomes[i] = BH_NOT_DONE;
+}
+
+/*
+ * An insert into a table in which nothing is: its elements fight as they are. Answers 0 when that
+ * was not possible and nothing was done: the table is not empty, there is no memory, or so many
+ * keys are equal that they do not spread.
+ */
+static int insert_into_empty(hashfight *t, const bh__batch *batch)
+{
+    bh_table *table = &t->table;
+    const bh_system *system = &table->backend->system;
+    bh_hf_generation made;
+    bh__block block;
+    uint64_t begin, held, pairs = 0, freed = 0, i;
+    int inserted = 0;
+    list from;
+
+    from.keys = batch->keys;
+    from.n = batch->n;
+    from.outcomes = batch->outcomes;
+    from.values = batch->values;
+    from.indexed = batch->outcomes != 0;
+    from.payload_bytes = !from.indexed             ? table->options.value_bytes
+                         : batch->n > UINT32_MAX ? 8
+                                                 : 4;
+    from.payloads = from.indexed ? 0 : batch->values;
+    bh__gate_enter_alone(&table->gate, system);
+    begin = system->clock_nanoseconds(system->state);
+    for (i = 0; i < large_generations(t); i++)
+        freed += t->block[i].committed;
+    if (!table->keys && !build(t, &from, freed, &made, &block, &pairs)) {
+        replace_generations(t, 0, &made, &block, pairs);
+        table->keys = pairs;
+        table->changes++;
+        publish(t);
+        /* Room was made for all elements; if many were equal it is far too much. */
+        if (table->keys < table->min_keys)
+            (void)rebuild(t);
+        inserted = 1;
+    }
+    held = system->clock_nanoseconds(system->state) - begin;
+    if (held > table->longest_pause_ns)
+        table->longest_pause_ns = held;
+    bh__gate_leave_alone(&table->gate);
+    return inserted;
+}
+
+static bh_status modify(bh_table *table, const bh__batch *batch)
+{
+    hashfight *t = of(table);
+    const bh__backend *backend = table->backend;
+    uint64_t small[SMALL_CHUNK_BYTES / 8];
+    uint64_t first, room = batch->n < BH_HF_CHUNK_MOST ? batch->n : BH_HF_CHUNK_MOST, n;
+    bh_status status = BH_OK;
+    bh__block memory = {0, 0, 0};
+    arena a = {0, 0};
+    chunk c;
+
+    if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
+        !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
+        return BH_OK;
+    if (room > SMALL_CHUNK && bh__block_create(&memory, &backend->system, backend->pages,
+                                               cut_chunk(&a, table, room, &c))) {
+        a.at = (uint64_t)(uintptr_t)memory.memory;
+    } else {
+        /* Small, or no memory for more at a time. */
+        a.at = ((uint64_t)(uintptr_t)small + 63) / 64 * 64;
+        room = room < SMALL_CHUNK ? room : SMALL_CHUNK;
+    }
+    cut_chunk(&a, table, room, &c);
+    for (first = 0; first < batch->n; first += n) {
+        bh__batch part;
+
+        n = batch->n - first < room ? batch->n - first : room;
+        part = part_of(table, batch, first, n);
+        if (!run_chunk(t, &part, &c, &status)) {
+            bh_status why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
+
+            status = status ? status : why;
+            refuse(&part);
+        }
+    }
+    bh__block_destroy(&memory, &backend->system);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The whole table
+ * --------------------------------------------------------------------------------------------- */
+
+/* Memory for a generation of so many keys, kept until it is wanted. */
+static bh_status make_spare(hashfight *t, uint64_t keys)
+{
+    bh__block block;
+    bh_status status;
+    plan p;
+
+    if (!make_plan(&t->table, keys, 0, &p))
+        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
+                        (unsigned long long)keys);
+    if (keys <= BH_HF_BUFFER_MOST || t->spare.committed >= p.bytes)
+        return BH_OK;
+    status = make_block(t, p.bytes, t->spare.committed, &block);
+    if (status)
+        return status;
+    drop_spare(t);
+    publish(t);
+    spare_block(t, &block, keys, slots_of(&p.g));
+    t->table.changes++;
+    publish(t);
+    return BH_OK;
+}
+
+static bh_status create(const bh_table *plan_of_table, bh_table **made)
+{
+    const bh__backend *backend = plan_of_table->backend;
+    const bh_system *system = &backend->system;
+    const bh_table_options *o;
+    bh_table checked = *plan_of_table;
+    bh__block none = {0, 0, 0};
+    bh_status status;
+    hashfight *t;
+    arena a = {0, 0};
+    uint64_t i;
+
+    if (!choose_options(&checked))
+        return BH_ERR_ARGUMENT;
+    o = &checked.options;
+    t = (hashfight *)system->allocate(system->state, sizeof *t);
+    if (!t)
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
+    t->table = checked;
+    t->geometry.seed = bh_seed_expand(o->seed);
+    t->geometry.generations = 0;
+    for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
+        t->block[i] = none;
+    t->spare = none;
+    t->gone = t->held = 0;
+
+    cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
+    cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
+    cut(&a, BH_HF_BUFFER_MOST, 1);
+    if (o->max_host_bytes && a.at > o->max_host_bytes) {
+        status = bh__fail(BH_ERR_FULL,
+                          "the table would need %llu bytes, and max_host_bytes allows %llu",
+                          (unsigned long long)a.at, (unsigned long long)o->max_host_bytes);
+    } else if (!bh__block_create(&t->buffer, system, BH_PAGES_SMALL, a.at)) {
+        status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                          (unsigned long long)a.at);
+    } else {
+        a.at = (uint64_t)(uintptr_t)t->buffer.memory;
+        t->tail.regions = t->tail.rounds = t->tail.region_lines = t->tail.tail = 0;
+        t->tail.tail_room = BH_HF_BUFFER_MOST;
+        t->tail.lines = t->tail.contested = a.at;
+        t->tail.tail_keys = cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
+        t->tail.tail_values = cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
+        t->tail.tail_gone = cut(&a, BH_HF_BUFFER_MOST, 1);
+        t->table.floor_keys = o->capacity;
+        publish(t);
+        status = make_spare(t, o->capacity);
+        if (status)
+            bh__block_destroy(&t->buffer, system);
+    }
+    if (status) {
+        system->release(system->state, t, sizeof *t);
+        return status;
+    }
+    *made = &t->table;
+    return BH_OK;
+}
+
+static void destroy(bh_table *table)
+{
+    hashfight *t = of(table);
+    bh_system system = table->backend->system;
+    uint64_t i;
+
+    for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
+        bh__block_destroy(&t->block[i], &system);
+    bh__block_destroy(&t->buffer, &system);
+    bh__block_destroy(&t->spare, &system);
+    system.release(system.state, table, sizeof *t);
+}
+
+static const void *geometry(const bh_table *table)
+{
+    return &((const hashfight *)table)->geometry;
+}
+
+static bh_status reserve(bh_table *table, uint64_t keys)
+{
+    bh_status status = make_spare(of(table), keys);
+
+    if (!status && keys > table->floor_keys) {
+        table->floor_keys = keys;
+        publish(of(table));
+    }
+    return status;
+}
+
+static void shrink(bh_table *table)
+{
+    (void)table; /* whoever erases does it */
+}
+
+static bh_status compact(bh_table *table)
+{
+    hashfight *t = of(table);
+    uint64_t large = large_generations(t);
+
+    table->floor_keys = 0;
+    drop_spare(t);
+    publish(t);
+    /* Not for a part in 32, nor for what is in the buffer alone. */
+    if (!large || (t->geometry.generations == 1 && t->built[0] - table->keys <= t->built[0] / 32))
+        return BH_OK;
+    return rebuild(t);
+}
+
+static void clear(bh_table *table)
+{
+    drop_all(of(table));
+    table->changes++;
+}
+
+/* A position counts the cells of all generations one after the other. */
+static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
+{
+    const bh_hf_geometry *g = &of(table)->geometry;
+    uint64_t counts[READ_PARTS], before = 0, copied = 0, i;
+
+    for (i = 0; i < g->generations; i++) {
+        uint64_t cells = bh_hf_cells(&g->generation[i], slots_per_line(table));
+
+        if (copied < room && *at < before + cells) {
+            uint64_t cell = *at - before;
+
+            copied += read_generation(
+                table, &g->generation[i], &cell, counts, READ_PARTS,
+                (unsigned char *)keys + copied * table->options.key_bytes,
+                values ? (unsigned char *)values + copied * table->options.value_bytes : values,
+                room - copied);
+            *at = before + cell;
+        }
+        before += cells;
+    }
+    return copied;
+}
+
+static const void *typical_page(const bh_table *table)
+{
+    const hashfight *t = (const hashfight *)table;
+    const bh__block *block = large_generations(t) ? &t->block[0]
+                             : t->spare.memory    ? &t->spare
+                                                  : &t->buffer;
+
+    return block->memory + block->committed / 2 / BH__PAGE_SMALL * BH__PAGE_SMALL;
+}
+
+const bh__policy bh__hashfight_policy = {
+    "hashfight", create, destroy, geometry,     0,            reserve,
+    shrink,      compact, clear,  export_pairs, typical_page, modify,
+};
