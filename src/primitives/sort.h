@@ -26,8 +26,12 @@
 
 /* The rows of a leaf, at most, and what a part is planned to have, since they are not all alike.
  * A task has memory for two leaves: they are to stay in a core's second cache of 2 MiB. */
+#ifndef BH_SORT_LEAF_BYTES
 #define BH_SORT_LEAF_BYTES (640u << 10)
+#endif
+#ifndef BH_SORT_PLAN_BYTES
 #define BH_SORT_PLAN_BYTES (512u << 10)
+#endif
 
 /* A leaf for which there is room on the stack: nothing is allocated, nobody woken. */
 #define BH_SORT_FEW_BYTES (32u << 10)
@@ -35,16 +39,20 @@
 /* Up to here inserting is faster than counting 256 digits. */
 #define BH_SORT_INSERT 24u
 
+#ifndef BH_SORT_DIGIT_BITS
 #define BH_SORT_DIGIT_BITS 8u
+#endif
+#ifndef BH_SORT_DIGITS
 #define BH_SORT_DIGITS 3u /* of a leaf at a time */
+#endif
 #define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
 
 typedef struct bh_sort_job bh_sort_job;
 
 /* Sorts rows of some columns into others, which may be the same; payloads NULL: indexes. The
- * memory is for two leaves of so many rows. */
+ * memory is for two leaves of so many rows. `stream`: past the caches. */
 typedef void (*bh_sort_leaf)(const void *keys, const void *payloads, uint64_t rows, void *keys_to,
-                             void *payloads_to, void *memory);
+                             void *payloads_to, void *memory, int stream);
 
 struct bh_sort_job {
     const bh__where *where;
@@ -53,6 +61,7 @@ struct bh_sort_job {
     void *payloads[2];
     uint32_t key_bytes;
     uint32_t payload_bytes;
+    int stream;         /* there is so much output that it would only push rows out of the caches */
     uint64_t leaf_most; /* rows */
     void *memory;       /* for partitions: of one task each, or of all together */
     uint64_t task_bytes;
@@ -301,9 +310,41 @@ BH_FN void *bh_sort_rows_text(bh_sort_rows self, void *rows, void *other, uint32
     return sorted;
 }
 
+/* One column of sorted rows: a word of `bytes` bytes, from bit `shift` of word `word` of each row. */
+BH_FN void bh_sort_column_out(const void *sorted, uint64_t n, void *to, int stream,
+                              const uint32_t bytes, const uint32_t row_bytes, const uint32_t word,
+                              const uint32_t shift)
+{
+    const uint64_t *words = (const uint64_t *)sorted + word;
+    const uint32_t stride = row_bytes / 8, line_rows = 64 / bytes;
+    uint64_t i = 0, end;
+    uint32_t j;
+
+    if (stream) {
+        end = (0 - (uint64_t)(uintptr_t)to & 63) / bytes;
+        for (; i < end && i < n; i++)
+            bh_element_set(to, bytes, i, words[i * stride] >> shift);
+        for (; n - i >= line_rows; i += line_rows) {
+            union {
+                uint64_t eights[8];
+                uint32_t fours[16];
+            } __attribute__((aligned(64))) line;
+
+            for (j = 0; j < line_rows; j++)
+                if (bytes == 8)
+                    line.eights[j % 8] = words[(i + j) * stride] >> shift;
+                else
+                    line.fours[j] = (uint32_t)(words[(i + j) * stride] >> shift);
+            bh_line_stream((char *)to + i * bytes, &line);
+        }
+    }
+    for (; i < n; i++)
+        bh_element_set(to, bytes, i, words[i * stride] >> shift);
+}
+
 BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *payloads,
                              uint64_t many, void *keys_to, void *payloads_to, void *memory,
-                             const uint32_t key_bytes, const uint32_t payload_bytes)
+                             int stream, const uint32_t key_bytes, const uint32_t payload_bytes)
 {
     const uint32_t row_bytes = bh_sort_row_bytes(key_bytes, payload_bytes), n = (uint32_t)many;
     const uint64_t one = bh_element(keys, key_bytes, 0);
@@ -323,14 +364,12 @@ BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *pa
         bh_sort_row_store(memory, i, row, row_bytes);
     }
     sorted = sort(memory, (char *)memory + many * row_bytes, n, differ);
-    for (i = 0; i < n; i++) {
-        const bh_sort_row row = bh_sort_row_load(sorted, i, row_bytes);
-
-        bh_element_set(keys_to, key_bytes, i, row.key);
-        if (payload_bytes)
-            bh_element_set(payloads_to, payload_bytes, i,
-                           row_bytes == 8 ? row.key >> 32 : row.payload);
-    }
+    bh_sort_column_out(sorted, n, keys_to, stream, key_bytes, row_bytes, 0, 0);
+    if (payload_bytes)
+        bh_sort_column_out(sorted, n, payloads_to, stream, payload_bytes, row_bytes,
+                           row_bytes == 16, row_bytes == 8 ? 32 : 0);
+    if (stream)
+        bh_stream_end();
 }
 
 #define BH_SORT_ROWS(key, row)                                                                     \
@@ -347,10 +386,10 @@ BH_SORT_ROWS(8, 16)
 #define BH_SORT_LEAF(key, payload, row)                                                            \
     static void bh_sort_leaf_##key##_##payload(const void *keys, const void *payloads,             \
                                                uint64_t rows, void *keys_to, void *payloads_to,    \
-                                               void *memory)                                       \
+                                               void *memory, int stream)                           \
     {                                                                                              \
         bh_sort_leaf_text(bh_sort_rows_##key##_##row, keys, payloads, rows, keys_to, payloads_to,  \
-                          memory, key, payload);                                                   \
+                          memory, stream, key, payload);                                           \
     }
 BH_SORT_LEAF(4, 0, 8)
 BH_SORT_LEAF(4, 4, 8)
@@ -437,7 +476,7 @@ static void bh_sort_alone(const bh_sort_job *job, uint64_t first, uint64_t rows,
     if (rows <= job->leaf_most) {
         job->leaf(keys, payloads, rows, bh_element_at(job->keys[1], job->key_bytes, first),
                   bh_element_at(job->payloads[1], job->payload_bytes, first),
-                  job->leaves + task * 2 * BH_SORT_LEAF_BYTES);
+                  job->leaves + task * 2 * BH_SORT_LEAF_BYTES, job->stream);
         return;
     }
     bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, 1);
@@ -543,6 +582,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
                        {s->payloads_spare, s->payloads_out},
                        s->key_bytes,
                        s->payload_bytes,
+                       s->n * (s->key_bytes + s->payload_bytes) >= BH_PART_STREAM_BYTES,
                        BH_SORT_LEAF_BYTES / row_bytes,
                        NULL,
                        0,
@@ -554,7 +594,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
 
     if (s->n <= BH_SORT_FEW_BYTES / row_bytes) {
         if (s->n)
-            job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few);
+            job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few, 0);
         return 1;
     }
     parts = 1;
@@ -576,7 +616,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
     job.leaves = (char *)counts + counts_bytes;
     job.memory = job.leaves + leaves_bytes;
     if (parts == 1) {
-        job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves);
+        job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves, 0);
     } else {
         bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.tasks);
         bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.tasks,
