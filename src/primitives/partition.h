@@ -26,17 +26,13 @@
 #include "primitives/words.h"
 
 /* Rows whose parts are found at a time, before any is written: a loop without branches. */
-#ifndef BH_PART_BATCH
 #define BH_PART_BATCH 64u
-#endif
 
 /* Chosen by measurement: with less output than this, or with fewer rows of a share in a part, rows
  * are written one by one; and whole lines are streamed past the caches with more. */
 #define BH_PART_BLOCKS_BYTES (1u << 20)
 #define BH_PART_BLOCKS_ROWS 32u
-#ifndef BH_PART_STREAM_BYTES
 #define BH_PART_STREAM_BYTES (1u << 23)
-#endif
 
 /* Rows that are counted in 32 bits before the counts are added to those of 64. */
 #define BH_PART_COUNT_MOST (1ull << 31)

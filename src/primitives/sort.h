@@ -26,12 +26,8 @@
 
 /* The rows of a leaf, at most, and what a part is planned to have, since they are not all alike.
  * A task has memory for two leaves: they are to stay in a core's second cache of 2 MiB. */
-#ifndef BH_SORT_LEAF_BYTES
 #define BH_SORT_LEAF_BYTES (640u << 10)
-#endif
-#ifndef BH_SORT_PLAN_BYTES
 #define BH_SORT_PLAN_BYTES (512u << 10)
-#endif
 
 /* A leaf for which there is room on the stack: nothing is allocated, nobody woken. */
 #define BH_SORT_FEW_BYTES (32u << 10)
@@ -39,12 +35,8 @@
 /* Up to here inserting is faster than counting 256 digits. */
 #define BH_SORT_INSERT 24u
 
-#ifndef BH_SORT_DIGIT_BITS
 #define BH_SORT_DIGIT_BITS 8u
-#endif
-#ifndef BH_SORT_DIGITS
 #define BH_SORT_DIGITS 3u /* of a leaf at a time */
-#endif
 #define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
 
 typedef struct bh_sort_job bh_sort_job;
@@ -321,7 +313,7 @@ BH_FN void bh_sort_column_out(const void *sorted, uint64_t n, void *to, int stre
     uint32_t j;
 
     if (stream) {
-        end = (0 - (uint64_t)(uintptr_t)to & 63) / bytes;
+        end = ((0 - (uint64_t)(uintptr_t)to) & 63) / bytes;
         for (; i < end && i < n; i++)
             bh_element_set(to, bytes, i, words[i * stride] >> shift);
         for (; n - i >= line_rows; i += line_rows) {
@@ -363,7 +355,13 @@ BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *pa
             row.key |= row.payload << 32;
         bh_sort_row_store(memory, i, row, row_bytes);
     }
-    sorted = sort(memory, (char *)memory + many * row_bytes, n, differ);
+    /* Keys that are in order already are not rare, and evenly spaced ones are what counting sorts
+     * are slowest at: their digits come in an order in which stores push each other out of the
+     * cache. */
+    for (i = 1; i < n; i++)
+        if (bh_element(keys, key_bytes, i) < bh_element(keys, key_bytes, i - 1))
+            break;
+    sorted = i < n ? sort(memory, (char *)memory + many * row_bytes, n, differ) : memory;
     bh_sort_column_out(sorted, n, keys_to, stream, key_bytes, row_bytes, 0, 0);
     if (payload_bytes)
         bh_sort_column_out(sorted, n, payloads_to, stream, payload_bytes, row_bytes,
