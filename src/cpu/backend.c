@@ -29,6 +29,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.system = *system;
     cpu->backend.pages = options->pages;
     cpu->backend.target = cpu->target.name;
+    cpu->backend.primitives = cpu->target.primitives;
     cpu->backend.kernels = cpu_kernels;
     cpu->backend.batch = bh__cpu_batch;
     cpu->backend.pass = cpu_pass;

@@ -35,20 +35,21 @@ static const struct {
     const char *name;
     int (*runs_here)(void);
     bh__unit_kernels kernels;
+    bh__unit_primitives primitives;
 } units[] = {
 #if defined(BH_SPECIAL_TARGET)
-    {BH_SPECIAL_TARGET, always, bh__unit_special},
+    {BH_SPECIAL_TARGET, always, bh__unit_special, bh__unit_primitives_special},
 #else
-    {"scalar", always, bh__unit_scalar},
+    {"scalar", always, bh__unit_scalar, bh__unit_primitives_scalar},
 #if defined(BH_HAVE_AVX2)
-    {"avx2", has_avx2, bh__unit_avx2},
+    {"avx2", has_avx2, bh__unit_avx2, bh__unit_primitives_avx2},
 #else
-    {"avx2", always, 0},
+    {"avx2", always, 0, 0},
 #endif
 #if defined(BH_HAVE_AVX512)
-    {"avx512", has_avx512, bh__unit_avx512},
+    {"avx512", has_avx512, bh__unit_avx512, bh__unit_primitives_avx512},
 #else
-    {"avx512", always, 0},
+    {"avx512", always, 0, 0},
 #endif
 #endif
 };
@@ -67,6 +68,7 @@ bh_status bh__target_choose(const char *wanted, bh__target *target)
         if (units[i].kernels && units[i].runs_here()) {
             target->name = units[i].name;
             target->kernels = units[i].kernels;
+            target->primitives = units[i].primitives();
             return BH_OK;
         }
         if (wanted)

@@ -1,7 +1,7 @@
 /*
  * The units: all operation text compiled for one instruction set each. unit.c is
  * compiled once per target into an object of its own, every helper in it is static,
- * and the only name that leaves it is the function below. Which unit runs is decided
+ * and the only names that leave it are the two functions below. Which unit runs is decided
  * at run time in choose.c, which is compiled without any target's flags.
  */
 #ifndef BH_CPU_UNIT_H
@@ -11,6 +11,9 @@
 
 /* The kernels for a table's design, widths and layout, NULL when the unit has none. */
 typedef const bh__kernels *(*bh__unit_kernels)(const bh_table_options *options);
+
+/* The unit's data-parallel primitives; every unit has them all. */
+typedef const bh__primitives *(*bh__unit_primitives)(void);
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +25,11 @@ const bh__kernels *bh__unit_avx512(const bh_table_options *options);
 /* The one unit of a special build, whose target has the name BH_SPECIAL_TARGET. */
 const bh__kernels *bh__unit_special(const bh_table_options *options);
 
+const bh__primitives *bh__unit_primitives_scalar(void);
+const bh__primitives *bh__unit_primitives_avx2(void);
+const bh__primitives *bh__unit_primitives_avx512(void);
+const bh__primitives *bh__unit_primitives_special(void);
+
 #ifdef __cplusplus
 }
 #endif
@@ -29,6 +37,7 @@ const bh__kernels *bh__unit_special(const bh_table_options *options);
 typedef struct bh__target {
     const char *name;
     bh__unit_kernels kernels;
+    const bh__primitives *primitives;
 } bh__target;
 
 /*

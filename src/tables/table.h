@@ -18,6 +18,7 @@
 #include "base/atomic.h"
 #include "base/gate.h"
 #include "bulkhash/bulkhash.h"
+#include "primitives/primitives.h"
 
 /* What a step of an operation answers to its schedule. A step works on one region of memory, never
  * waits, and holds nothing when it returns. */
@@ -134,6 +135,7 @@ struct bh__backend {
     bh_executor executor;
     bh_pages pages;
     const char *target;
+    const bh__primitives *primitives; /* to be run with `system` and `executor` */
     /* NULL when this backend does not have the design at these widths. */
     const bh__kernels *(*kernels)(const bh__backend *, const bh_table_options *);
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);

@@ -32,6 +32,18 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
+BH_FN void bh_line_stream(void *to, const void *from)
+{
+    _mm256_stream_si256((__m256i *)to, _mm256_load_si256((const __m256i *)from));
+    _mm256_stream_si256((__m256i *)to + 1, _mm256_load_si256((const __m256i *)from + 1));
+}
+
+/* Streaming stores are the only ones that x86-64 does not keep in order by itself. */
+BH_FN void bh_stream_end(void)
+{
+    _mm_sfence();
+}
+
 BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
 {
     __m256i wanted = _mm256_set1_epi32((int)key);

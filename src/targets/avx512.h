@@ -25,6 +25,17 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
+BH_FN void bh_line_stream(void *to, const void *from)
+{
+    _mm512_stream_si512((__m512i *)to, _mm512_load_si512(from));
+}
+
+/* See avx2.h. */
+BH_FN void bh_stream_end(void)
+{
+    _mm_sfence();
+}
+
 BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
 {
     uint32_t mask = _mm512_cmpeq_epi32_mask(line.words, _mm512_set1_epi32((int)key));

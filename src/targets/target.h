@@ -28,6 +28,13 @@
  *                              only if a sequence number beside it says so
  *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p is wanted soon
  *
+ * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
+ *
+ *   bh_line_stream(to, from)   copies a 64-byte line past the caches, where the target can; both are
+ *                              aligned to 64 bytes. Others may write other lines beside it
+ *   bh_stream_end()            what this thread has streamed is in place before what it does next:
+ *                              to be called before it tells anybody that it has finished
+ *
  * Words on registers.
  *
  *   bh_line_match32(line, first, count, key)   bit i is set where 4-byte word first + i of the line

@@ -8,6 +8,16 @@ typedef struct bh_line {
     uint64_t word[8];
 } bh_line;
 
+/* Plain stores: they need no end. */
+BH_FN void bh_line_stream(void *to, const void *from)
+{
+    __builtin_memcpy(to, from, 64);
+}
+
+BH_FN void bh_stream_end(void)
+{
+}
+
 BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
 {
     uint32_t mask = 0, i;

@@ -1,0 +1,488 @@
+/*
+ * Partition: rows into parts, by bits of the key or by its hash, stably.
+ *
+ * Every task has one share of the input. Counting, it counts the parts of its rows; then the
+ * counts of the tasks before it say where it begins in each part, and, scattering, no task has to
+ * ask another one where to write.
+ *
+ * A row written to where it belongs would cost a line of memory read and a line written, and with
+ * hundreds of parts more addresses than the processor translates at a time. So a task keeps a
+ * *block* of rows for each part, 16 (8 where all words have 8 bytes), in which a column has whole
+ * lines, and writes a block out when it is full:
+ *
+ *     output of one part    | . . a a | a a a a | a a b b | b b b b |     lines
+ *     block of task a           a a     a a a a   a a
+ *     block of task b                               b b     b b b b
+ *
+ * A row's place in the block is its place in the line of the output, so the first and the last
+ * block of a task have fewer rows; they are written row by row, beside a neighbour's. Two columns
+ * share one block where their lines begin at the same rows in every part, as they do when the
+ * arrays begin at lines; where not, each column is written by a run of its own.
+ */
+#ifndef BH_PRIMITIVES_PARTITION_H
+#define BH_PRIMITIVES_PARTITION_H
+
+#include "primitives/hash.h"
+#include "primitives/words.h"
+
+/* Rows whose parts are found at a time, before any is written: a loop without branches. */
+#define BH_PART_BATCH 64u
+
+/* Chosen by measurement: with less output than this, or with fewer rows of a share in a part, rows
+ * are written one by one; and whole lines are streamed past the caches with more. */
+#define BH_PART_BLOCKS_BYTES (1u << 20)
+#define BH_PART_BLOCKS_ROWS 32u
+#define BH_PART_STREAM_BYTES (1u << 23)
+
+/* Rows that are counted in 32 bits before the counts are added to those of 64. */
+#define BH_PART_COUNT_MOST (1ull << 31)
+
+/* The memory of one task, cut into its arrays of one element per part. */
+typedef struct bh_part_memory {
+    uint64_t *start;    /* rows of the part that the tasks before this one write */
+    uint64_t *lines[2]; /* for each column the address to which the block goes */
+    uint32_t *at;       /* the next row in the block; more by a block's rows after the first block */
+    uint32_t *first;    /* `at` before the first row */
+    unsigned char *blocks[2];
+} bh_part_memory;
+
+BH_FN uint32_t bh_part_block_rows(uint32_t one, uint32_t two)
+{
+    return one == 8 && two != 4 ? 8 : 16;
+}
+
+BH_FN uint64_t bh_part_lines_up(uint64_t bytes)
+{
+    return (bytes + 63) & ~(uint64_t)63;
+}
+
+/* Bytes that a task needs. */
+BH_FN uint64_t bh_part_task_bytes(uint32_t parts, uint32_t key_bytes, uint32_t payload_bytes)
+{
+    return 3 * bh_part_lines_up(8ull * parts) + 2 * bh_part_lines_up(4ull * parts) +
+           (uint64_t)parts * bh_part_block_rows(key_bytes, payload_bytes) *
+               (key_bytes + payload_bytes);
+}
+
+BH_FN bh_part_memory bh_part_memory_of(const bh__partition *p, uint64_t task)
+{
+    const uint64_t eights = bh_part_lines_up(8ull * p->how.parts);
+    const uint64_t fours = bh_part_lines_up(4ull * p->how.parts);
+    unsigned char *at = (unsigned char *)p->tasks + task * p->task_bytes;
+    bh_part_memory m;
+
+    m.start = (uint64_t *)(void *)at;
+    m.lines[0] = (uint64_t *)(void *)(at + eights);
+    m.lines[1] = (uint64_t *)(void *)(at + 2 * eights);
+    m.at = (uint32_t *)(void *)(at + 3 * eights);
+    m.first = (uint32_t *)(void *)(at + 3 * eights + fours);
+    m.blocks[0] = at + 3 * eights + 2 * fours;
+    m.blocks[1] = m.blocks[0] + (uint64_t)p->how.parts * p->key_bytes *
+                                    bh_part_block_rows(p->key_bytes, p->payload_bytes);
+    return m;
+}
+
+/* Whether rows are collected in blocks. */
+BH_FN int bh_part_in_blocks(const bh__partition *p)
+{
+    return p->tasks && p->n * (p->key_bytes + p->payload_bytes) >= BH_PART_BLOCKS_BYTES &&
+           p->rows_per_task >= (uint64_t)p->how.parts * BH_PART_BLOCKS_ROWS;
+}
+
+/* Says how many tasks there will be, at most `most`, and what they need; answers the bytes of all,
+ * 0 when they need nothing. */
+BH_FN uint64_t bh_part_plan(const bh__where *where, bh__partition *p, uint64_t most)
+{
+    const uint64_t least = 16ull * p->how.parts;
+    bh_shares s;
+
+    p->tasks = NULL;
+    p->task_bytes = bh_part_task_bytes(p->how.parts, p->key_bytes, p->payload_bytes);
+    s = bh_shares_cut(where, p->n, least > BH_SHARE_LEAST ? least : BH_SHARE_LEAST, most);
+    p->task_count = s.tasks;
+    p->rows_per_task = s.rows;
+    if (s.tasks <= 1 && p->n * (p->key_bytes + p->payload_bytes) < BH_PART_BLOCKS_BYTES)
+        return 0;
+    return s.tasks * p->task_bytes;
+}
+
+/* --- the part of a key ------------------------------------------------------------------------ */
+
+BH_FN void bh_parts_text(const bh__partition *p, uint64_t row, uint32_t count, uint32_t *part,
+                         const uint32_t key_bytes)
+{
+    const void *keys = bh_element_of(p->keys, key_bytes, row);
+    const uint32_t parts = p->how.parts, shift = p->how.shift;
+    uint32_t i;
+
+    if (p->how.seed) {
+        const bh_seed seed = *p->how.seed;
+
+        for (i = 0; i < count; i++)
+            part[i] = (uint32_t)bh_hash_range(
+                bh_hash_key(bh_element(keys, key_bytes, i), &seed).one, parts);
+    } else if (key_bytes == 4) {
+        for (i = 0; i < count; i++)
+            part[i] = (uint32_t)bh_element(keys, 4, i) >> shift & (parts - 1);
+    } else {
+        for (i = 0; i < count; i++)
+            part[i] = (uint32_t)(bh_element(keys, 8, i) >> shift) & (parts - 1);
+    }
+}
+
+/* The parts of `count` rows, at most BH_PART_BATCH. */
+BH_FN void bh_parts_of(const bh__partition *p, uint64_t row, uint32_t count, uint32_t *part)
+{
+    if (count == BH_PART_BATCH && p->key_bytes == 4)
+        bh_parts_text(p, row, BH_PART_BATCH, part, 4);
+    else if (count == BH_PART_BATCH)
+        bh_parts_text(p, row, BH_PART_BATCH, part, 8);
+    else if (p->key_bytes == 4)
+        bh_parts_text(p, row, count, part, 4);
+    else
+        bh_parts_text(p, row, count, part, 8);
+}
+
+BH_FN bh_shares bh_part_shares(const bh__partition *p)
+{
+    bh_shares s = {p->n, p->rows_per_task, p->task_count};
+
+    return s;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* Two counts of each part, in turn: with one, rows of the same part in a row would each wait for
+ * the one before. */
+static void bh_part_count_task(void *argument, uint64_t task)
+{
+    const bh__partition *p = (const bh__partition *)argument;
+    const bh_part_memory m = bh_part_memory_of(p, task);
+    const bh_shares s = bh_part_shares(p);
+    const uint64_t end = bh_share_end(&s, task);
+    uint32_t part[BH_PART_BATCH], count, i;
+    uint64_t row;
+
+    memset(m.start, 0, 8ull * p->how.parts);
+    for (row = bh_share_first(&s, task); row < end;) {
+        const uint64_t until = end - row < BH_PART_COUNT_MOST ? end : row + BH_PART_COUNT_MOST;
+
+        memset(m.at, 0, 4ull * p->how.parts);
+        memset(m.first, 0, 4ull * p->how.parts);
+        for (; row < until; row += count) {
+            count = until - row < BH_PART_BATCH ? (uint32_t)(until - row) : BH_PART_BATCH;
+            bh_parts_of(p, row, count, part);
+            for (i = 0; i + 1 < count; i += 2) {
+                m.at[part[i]]++;
+                m.first[part[i + 1]]++;
+            }
+            if (i < count)
+                m.at[part[i]]++;
+        }
+        for (i = 0; i < p->how.parts; i++)
+            m.start[i] += (uint64_t)m.at[i] + m.first[i];
+    }
+}
+
+/* Without memory of its own: a few rows. */
+static void bh_part_count_few(const bh__partition *p)
+{
+    uint32_t part[BH_PART_BATCH], count, i;
+    uint64_t row;
+
+    for (row = 0; row < p->n; row += count) {
+        count = p->n - row < BH_PART_BATCH ? (uint32_t)(p->n - row) : BH_PART_BATCH;
+        bh_parts_of(p, row, count, part);
+        for (i = 0; i < count; i++)
+            p->counts[part[i]]++;
+    }
+}
+
+/* Counts, after the plan; where that wanted memory it is in p->tasks. */
+static void bh_part_count_run(const bh__where *where, bh__partition *p)
+{
+    uint64_t task;
+    uint32_t i;
+
+    for (i = 0; i < p->how.parts; i++)
+        p->counts[i] = 0;
+    if (!p->tasks) {
+        bh_part_count_few(p);
+        return;
+    }
+    bh_tasks_run(where, bh_part_count_task, p, p->task_count);
+    for (task = 0; task < p->task_count; task++) {
+        const bh_part_memory m = bh_part_memory_of(p, task);
+
+        for (i = 0; i < p->how.parts; i++) {
+            const uint64_t rows = m.start[i];
+
+            m.start[i] = p->counts[i];
+            p->counts[i] += rows;
+        }
+    }
+}
+
+static int bh_partition_count(const bh__where *where, bh__partition *p)
+{
+    const uint64_t memory_most = (4ull << 20) + p->n / 16;
+    uint64_t most = memory_most / bh_part_task_bytes(p->how.parts, p->key_bytes, p->payload_bytes);
+    uint64_t bytes = bh_part_plan(where, p, most);
+
+    if (bytes) {
+        p->tasks = where->system->allocate(where->system->state, bytes);
+        if (!p->tasks)
+            return 0;
+    }
+    bh_part_count_run(where, p);
+    return 1;
+}
+
+static void bh_partition_end(const bh__where *where, bh__partition *p)
+{
+    if (p->tasks)
+        where->system->release(where->system->state, p->tasks, p->task_count * p->task_bytes);
+    p->tasks = NULL;
+}
+
+/* --- scattering ------------------------------------------------------------------------------- */
+
+/* Writes the rows [from, to) of a part's block one by one. */
+BH_FN void bh_part_write_rows(uint64_t lines, const unsigned char *block, uint32_t from, uint32_t to,
+                              const uint32_t bytes)
+{
+    void *out = (void *)(uintptr_t)lines;
+    uint32_t i;
+
+    for (i = from; i < to; i++)
+        bh_element_set(out, bytes, i, bh_element(block, bytes, i));
+}
+
+/* Writes all rows of a part's block. */
+BH_FN void bh_part_write_block(uint64_t lines, const unsigned char *block, const uint32_t bytes,
+                               const uint32_t rows, int stream)
+{
+    unsigned char *out = (unsigned char *)(uintptr_t)lines;
+    uint32_t i;
+
+    for (i = 0; i < rows * bytes; i += 64) {
+        if (stream)
+            bh_line_stream(out + i, block + i);
+        else
+            memcpy(out + i, block + i, 64);
+    }
+}
+
+/* One or two columns through blocks. A column of the input that is NULL has the row's index. */
+typedef struct bh_part_columns {
+    const void *from[2];
+    const uint64_t *to[2];
+} bh_part_columns;
+
+BH_FN void bh_part_blocks_text(const bh__partition *p, uint64_t task, const bh_part_columns *c,
+                               const uint32_t one, const uint32_t two)
+{
+    const bh_part_memory m = bh_part_memory_of(p, task);
+    const bh_shares s = bh_part_shares(p);
+    const uint64_t end = bh_share_end(&s, task);
+    const uint32_t rows = bh_part_block_rows(one, two), narrow = two == 4 ? 1 : 0;
+    const uint32_t narrow_bytes = narrow ? two : one;
+    const void *from_one = c->from[0], *from_two = c->from[1];
+    uint64_t *lines_one = m.lines[0], *lines_two = m.lines[1];
+    unsigned char *blocks_one = m.blocks[0], *blocks_two = m.blocks[1];
+    uint32_t *ats = m.at;
+    const int stream = p->n * (one + two) >= BH_PART_STREAM_BYTES;
+    uint32_t part[BH_PART_BATCH], count, i;
+    uint64_t row;
+
+    for (i = 0; i < p->how.parts; i++) {
+        uint64_t begin = c->to[narrow][i] + m.start[i] * narrow_bytes;
+
+        ats[i] = m.first[i] = (uint32_t)(begin / narrow_bytes) & (rows - 1);
+        lines_one[i] = c->to[0][i] + (m.start[i] - ats[i]) * one;
+        if (two)
+            lines_two[i] = c->to[1][i] + (m.start[i] - ats[i]) * two;
+    }
+    for (row = bh_share_first(&s, task); row < end; row += count) {
+        count = end - row < BH_PART_BATCH ? (uint32_t)(end - row) : BH_PART_BATCH;
+        bh_parts_of(p, row, count, part);
+        for (i = 0; i < count; i++) {
+            const uint32_t q = part[i], at = ats[q], place = at & (rows - 1);
+            unsigned char *block_one = blocks_one + (uint64_t)q * rows * one;
+            unsigned char *block_two = blocks_two + (uint64_t)q * rows * two;
+
+            bh_element_set(block_one, one, place,
+                           from_one ? bh_element(from_one, one, row + i) : row + i);
+            if (two)
+                bh_element_set(block_two, two, place,
+                               from_two ? bh_element(from_two, two, row + i) : row + i);
+            ats[q] = at + 1;
+            if (place != rows - 1)
+                continue;
+            if (at < rows && m.first[q]) {
+                bh_part_write_rows(lines_one[q], block_one, m.first[q], rows, one);
+                if (two)
+                    bh_part_write_rows(lines_two[q], block_two, m.first[q], rows, two);
+            } else {
+                bh_part_write_block(lines_one[q], block_one, one, rows, stream);
+                if (two)
+                    bh_part_write_block(lines_two[q], block_two, two, rows, stream);
+            }
+            ats[q] = rows;
+            lines_one[q] += rows * one;
+            if (two)
+                lines_two[q] += rows * two;
+        }
+    }
+    for (i = 0; i < p->how.parts; i++) {
+        const uint32_t at = ats[i], place = at & (rows - 1);
+        const uint32_t from = at < rows ? m.first[i] : 0;
+
+        bh_part_write_rows(lines_one[i], blocks_one + (uint64_t)i * rows * one, from, place, one);
+        if (two)
+            bh_part_write_rows(lines_two[i], blocks_two + (uint64_t)i * rows * two, from, place,
+                               two);
+    }
+    if (stream)
+        bh_stream_end();
+}
+
+/* Whether both columns' lines begin at the same rows, in all parts. */
+static int bh_part_lines_agree(const bh__partition *p)
+{
+    const uint32_t rows = bh_part_block_rows(p->key_bytes, p->payload_bytes);
+    const int narrow = p->payload_bytes == 4;
+    const uint32_t narrow_bytes = narrow ? p->payload_bytes : p->key_bytes;
+    const uint64_t *narrow_at = narrow ? p->payloads_at : p->keys_at;
+    const uint64_t *other_at = narrow ? p->keys_at : p->payloads_at;
+    const uint32_t other_bytes = narrow ? p->key_bytes : p->payload_bytes;
+    uint64_t differ = 0;
+    uint32_t i;
+
+    for (i = 0; i < p->how.parts; i++)
+        differ |= other_at[i] - (narrow_at[i] / narrow_bytes & (rows - 1)) * other_bytes;
+    return !(differ & 63);
+}
+
+#define BH_PART_INSTANCE(one, two)                                                                 \
+    static void bh_part_blocks_##one##_##two(const bh__partition *p, uint64_t task,                \
+                                             const bh_part_columns *c)                             \
+    {                                                                                              \
+        bh_part_blocks_text(p, task, c, one, two);                                                 \
+    }
+BH_PART_INSTANCE(4, 0)
+BH_PART_INSTANCE(8, 0)
+BH_PART_INSTANCE(4, 4)
+BH_PART_INSTANCE(4, 8)
+BH_PART_INSTANCE(8, 4)
+BH_PART_INSTANCE(8, 8)
+#undef BH_PART_INSTANCE
+
+static void bh_part_blocks(const bh__partition *p, uint64_t task, const bh_part_columns *c,
+                           uint32_t one, uint32_t two)
+{
+    static void (*const instances[2][3])(const bh__partition *, uint64_t,
+                                         const bh_part_columns *) = {
+        {bh_part_blocks_4_0, bh_part_blocks_4_4, bh_part_blocks_4_8},
+        {bh_part_blocks_8_0, bh_part_blocks_8_4, bh_part_blocks_8_8},
+    };
+
+    instances[one / 8][two / 4](p, task, c);
+}
+
+/* Row by row to where they belong. `at` has for each part the row that comes next. */
+BH_FN void bh_part_rows_text(const bh__partition *p, uint64_t first, uint64_t end, uint64_t *at,
+                             const uint32_t key_bytes, const uint32_t payload_bytes)
+{
+    uint32_t part[BH_PART_BATCH], count, i;
+    uint64_t row;
+
+    for (row = first; row < end; row += count) {
+        count = end - row < BH_PART_BATCH ? (uint32_t)(end - row) : BH_PART_BATCH;
+        bh_parts_of(p, row, count, part);
+        for (i = 0; i < count; i++) {
+            const uint32_t q = part[i];
+            const uint64_t to = at[q]++;
+
+            bh_element_set((void *)(uintptr_t)p->keys_at[q], key_bytes, to,
+                           bh_element(p->keys, key_bytes, row + i));
+            if (payload_bytes)
+                bh_element_set((void *)(uintptr_t)p->payloads_at[q], payload_bytes, to,
+                               p->payloads ? bh_element(p->payloads, payload_bytes, row + i)
+                                           : row + i);
+        }
+    }
+}
+
+static void bh_part_rows(const bh__partition *p, uint64_t first, uint64_t end, uint64_t *at)
+{
+    const uint32_t payload_bytes = p->payload_bytes;
+
+    if (p->key_bytes == 4) {
+        if (payload_bytes == 0)
+            bh_part_rows_text(p, first, end, at, 4, 0);
+        else if (payload_bytes == 4)
+            bh_part_rows_text(p, first, end, at, 4, 4);
+        else
+            bh_part_rows_text(p, first, end, at, 4, 8);
+    } else {
+        if (payload_bytes == 0)
+            bh_part_rows_text(p, first, end, at, 8, 0);
+        else if (payload_bytes == 4)
+            bh_part_rows_text(p, first, end, at, 8, 4);
+        else
+            bh_part_rows_text(p, first, end, at, 8, 8);
+    }
+}
+
+/* A partition and what is the same for all its tasks. */
+typedef struct bh_part_job {
+    const bh__partition *p;
+    int in_blocks;
+    int together; /* both columns in one run */
+} bh_part_job;
+
+static void bh_part_scatter_task(void *argument, uint64_t task)
+{
+    const bh_part_job *job = (const bh_part_job *)argument;
+    const bh__partition *p = job->p;
+    bh_part_columns both = {{p->keys, p->payloads}, {p->keys_at, p->payloads_at}};
+    bh_part_columns second = {{p->payloads, NULL}, {p->payloads_at, NULL}};
+    const bh_shares s = bh_part_shares(p);
+
+    if (!job->in_blocks) {
+        bh_part_rows(p, bh_share_first(&s, task), bh_share_end(&s, task),
+                     bh_part_memory_of(p, task).start);
+    } else if (job->together) {
+        bh_part_blocks(p, task, &both, p->key_bytes, p->payload_bytes);
+    } else {
+        bh_part_blocks(p, task, &both, p->key_bytes, 0);
+        bh_part_blocks(p, task, &second, p->payload_bytes, 0);
+    }
+}
+
+/* The few rows that were counted without memory. */
+static void bh_part_scatter_few(const bh__partition *p)
+{
+    uint64_t at[BH__PARTS_MOST];
+
+    memset(at, 0, 8ull * p->how.parts);
+    bh_part_rows(p, 0, p->n, at);
+}
+
+static void bh_partition_scatter(const bh__where *where, bh__partition *p)
+{
+    bh_part_job job = {p, bh_part_in_blocks(p), 1};
+
+    if (!p->n)
+        return;
+    if (!p->tasks) {
+        bh_part_scatter_few(p);
+        return;
+    }
+    if (job.in_blocks && p->payload_bytes)
+        job.together = bh_part_lines_agree(p);
+    bh_tasks_run(where, bh_part_scatter_task, &job, p->task_count);
+}
+
+#endif
