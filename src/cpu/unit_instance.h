@@ -69,11 +69,17 @@ static const bh__kernels BH_DESIGN(kernels) = {
 static void BH_DESIGN(pass_locate)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_locate *job = (const bh_hf_locate *)argument;
-    bh__slice slice = {0};
     uint64_t done;
+    bh__slice slice;
 
     slice.geometry = job->geometry;
     slice.system = job->system;
+    slice.values = 0;
+    slice.outcomes = 0;
+    slice.ops = 0;
+    slice.list = 0;
+    slice.listed = 0;
+    slice.op = BH_FIND;
     for (done = 0; done < count; done += slice.count) {
         slice.keys = (const BH_KEY *)job->keys + first + done;
         slice.values_out = job->places + first + done;

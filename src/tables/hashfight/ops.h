@@ -284,7 +284,7 @@ BH_FN BH_VALUE HF(payload_value)(const bh_hf_fight *job, const unsigned char *pa
 {
     uint64_t payload = HF(payload)(payloads, i, payload_bytes);
 
-    if (job->indexed && BH_VALUE_BYTES)
+    if (BH_VALUE_BYTES && job->indexed)
         return ((const BH_VALUE *)job->values)[payload];
     return (BH_VALUE)payload;
 }
@@ -631,7 +631,7 @@ BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
         }
         if (!place)
             continue;
-        if (present && changed && BH_VALUE_BYTES)
+        if (BH_VALUE_BYTES && present && changed)
             BH_STORE_VALUE(spot.value, value);
         if (!present && spot.gone)
             *spot.gone = 1;
