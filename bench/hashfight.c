@@ -6,6 +6,9 @@
  * sorted, a table made for them is filled by one call, all keys are found, and as many that are not
  * there are missed. What the table takes while it is built stands beside what the paper's takes,
  * (9 + 12.6 f) bytes a pair and 8 for each in the tail, which counts the caller's arrays too.
+ *
+ * Then looking keys up region by region (docs/decisions/0007), in tables of three sizes, on huge and
+ * on small pages: the size from which it pays is where "by region" passes 1.
  */
 #include "bench.h"
 
@@ -154,8 +157,91 @@ static void run_slots(bench *b, double slots_per_key, const char *suffix, double
     free(w.values);
 }
 
+/* Lookups in the caller's order, by region, and as the library chooses, in tables of growing size on
+ * huge and on small pages. */
+static void run_regions_of(const bench *b, bh_context *context, uint64_t n, const char *pages)
+{
+    enum { WINDOW, REGIONS, CHOSEN, WAYS };
+    static const bh_schedule schedules[WAYS] = {BH_SCHEDULE_WINDOW, BH_SCHEDULE_REGIONS,
+                                                BH_SCHEDULE_AUTO};
+    static const char *const what[WAYS] = {"in order", "by region", "as chosen"};
+    const settings *s = &b->settings;
+    void *keys = key_array(b, n), *values = value_array(b, n);
+    bh_table *tables[WAYS];
+    result results[WAYS];
+    char names[WAYS][48];
+    double taken[WAYS];
+    uint32_t repetition, i;
+
+    memset(results, 0, sizeof results);
+    fill_keys(b, keys, 0, n, salt_of(0));
+    fill_values(b, values, keys, n);
+    for (i = 0; i < WAYS; i++) {
+        bh_table_options options;
+
+        bh_table_options_init(&options, s->key_bytes, s->value_bytes, n);
+        options.design = BH_HASHFIGHT;
+        options.hashfight.slots_per_key = 1.03;
+        options.schedule = schedules[i];
+        check(bh_table_create(context, &options, &tables[i]));
+        check(bh_insert(tables[i], keys, values, n, NULL));
+    }
+    for (repetition = 0; repetition < s->repetitions; repetition++) {
+        for (i = 0; i < WAYS; i++) {
+            bh_table_stats stats = stats_of(tables[i]);
+
+            memset(values, 0, n * s->value_bytes);
+            taken[i] = timed(b, BH_FIND, tables[i], keys, values, n, n, NULL);
+            check_values(b, values, keys, n);
+            result_table(&results[i], &stats);
+            enter(&results[i], n, taken[i]);
+        }
+        sample(&results[REGIONS].value, taken[WINDOW] / taken[REGIONS]);
+        sample(&results[CHOSEN].value,
+               (taken[WINDOW] < taken[REGIONS] ? taken[WINDOW] : taken[REGIONS]) / taken[CHOSEN]);
+    }
+    for (i = 0; i < WAYS; i++) {
+        snprintf(names[i], sizeof names[i], "%s, %s, %.0f M", what[i], pages, (double)n / 1048576);
+        results[i].experiment = "hashfight";
+        results[i].design = "hashfight";
+        results[i].name = names[i];
+        results[i].op = "find";
+        results[i].state = "fresh";
+        results[i].hit_rate = 1;
+        results[i].batch = n;
+        if (i == REGIONS)
+            results[i].figure = "of in order";
+        if (i == CHOSEN) {
+            results[i].figure = "of the better";
+            results[i].bar = 0.95;
+        }
+        print(b, &results[i]);
+        bh_table_destroy(tables[i]);
+    }
+    free(keys);
+    free(values);
+}
+
+static void run_regions(const bench *b, bh_pages pages, const char *name)
+{
+    bh_context_options options;
+    bh_context *context;
+    uint64_t n;
+
+    bh_context_options_init(&options);
+    options.threads = b->settings.threads;
+    options.pages = pages;
+    check(bh_context_create("cpu", &options, &context));
+    for (n = b->settings.keys / 64; n <= b->settings.keys; n *= 8)
+        if (n)
+            run_regions_of(b, context, n, name);
+    bh_context_destroy(context);
+}
+
 void run_hashfight(bench *b)
 {
     run_slots(b, 1.03, "1.03", 0.38, 0.30);
     run_slots(b, 1.5, "1.5", 0.48, 0.42);
+    run_regions(b, BH_PAGES_AUTO, "2 MiB");
+    run_regions(b, BH_PAGES_SMALL, "4 KiB");
 }

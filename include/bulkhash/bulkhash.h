@@ -105,8 +105,14 @@ typedef enum bh_duplicates {
     BH_DUPLICATES_NONE = 2     /* the caller promises that no call holds a key twice */
 } bh_duplicates;
 
-/* How lanes are run. BH_SCHEDULE_AUTO is the only one in this version. */
-typedef enum bh_schedule { BH_SCHEDULE_AUTO = 0 } bh_schedule;
+/* In which order the elements of a large call run. */
+typedef enum bh_schedule {
+    BH_SCHEDULE_AUTO = 0,   /* whichever is faster, by what was measured */
+    BH_SCHEDULE_WINDOW = 1, /* the caller's, a window of them in flight */
+    BH_SCHEDULE_REGIONS = 2 /* lookups sorted by the region of the table they will read, which takes
+                               temporary memory for keys, values and 5 bytes per element; without
+                               it they run in the caller's order. BH_HASHFIGHT alone */
+} bh_schedule;
 
 /* Where DyCuckoo puts new keys. */
 typedef enum bh_spread {

@@ -35,9 +35,11 @@ static bh_status check_options(const bh_table_options *o)
     if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
         return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
                         (int)o->duplicates);
-    if (o->schedule != BH_SCHEDULE_AUTO)
+    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_REGIONS)
         return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
                         (int)o->schedule);
+    if (o->schedule == BH_SCHEDULE_REGIONS && o->design != BH_HASHFIGHT)
+        return bh__fail(BH_ERR_UNSUPPORTED, "BH_SCHEDULE_REGIONS is for BH_HASHFIGHT alone");
     return BH_OK;
 }
 

@@ -32,6 +32,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.primitives = cpu->target.primitives;
     cpu->backend.kernels = cpu_kernels;
     cpu->backend.batch = bh__cpu_batch;
+    cpu->backend.slices = bh__cpu_slices;
     cpu->backend.pass = cpu_pass;
     if (options->executor) {
         cpu->backend.executor = *options->executor;

@@ -225,13 +225,17 @@ static void run_call(call *c, uint32_t workers)
 
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
+    return table->policy->perform ? table->policy->perform(table, batch)
+                                  : bh__cpu_slices(backend, table, batch);
+}
+
+bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
     const bh_system *system = &backend->system;
     uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
     uint64_t workers = 1;
     call c;
 
-    if (table->policy->modify && (batch->ops || batch->op != BH_FIND))
-        return table->policy->modify(table, batch);
     c.backend = backend;
     c.table = table;
     c.batch = batch;

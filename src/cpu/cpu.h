@@ -17,7 +17,8 @@ typedef struct bh__cpu {
 bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh_system *system);
 void bh__cpu_end(bh__cpu *cpu);
 
-/* batch.c: runs one call on arrays. */
+/* batch.c: runs one call on arrays; in slices, without asking the table's policy. */
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);
+bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch);
 
 #endif

@@ -107,6 +107,7 @@ typedef enum bh__pass {
     BH_PASS_LOCATE,   /* where keys are */
     BH_PASS_WANT,     /* which keys of a sorted call need a place */
     BH_PASS_FOLD,     /* perform a sorted call */
+    BH_PASS_RETURN,   /* results of reordered lookups go where the caller wants them */
     BH_PASSES
 } bh__pass;
 
@@ -139,6 +140,8 @@ struct bh__backend {
     /* NULL when this backend does not have the design at these widths. */
     const bh__kernels *(*kernels)(const bh__backend *, const bh_table_options *);
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
+    /* Runs a call in slices, as it is: what `batch` does where the policy has no say. */
+    bh_status (*slices)(const bh__backend *, bh_table *, const bh__batch *);
     /* Runs a pass over [0, items) in parts of `grain` items. */
     void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
                  uint64_t grain);
@@ -203,9 +206,9 @@ struct bh__policy {
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */
     const void *(*typical_page)(const bh_table *table);
-    /* Where not NULL, it performs all calls that change something, and takes the gate itself; the
-     * backend runs lookups alone, and `resolve` is NULL. */
-    bh_status (*modify)(bh_table *table, const bh__batch *batch);
+    /* Where not NULL, it performs all calls: those that change something itself, with the gate held
+     * alone; lookups through the backend's slices. `resolve` is NULL then. */
+    bh_status (*perform)(bh_table *table, const bh__batch *batch);
 };
 
 /* The policy of a design, NULL when this version does not have it. */

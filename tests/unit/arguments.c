@@ -178,8 +178,10 @@ static void unknown_enums(void **state)
     options.duplicates = (bh_duplicates)3;
     check_create(&options, BH_ERR_ARGUMENT, "duplicates 3");
     options = table_options(4, 4, 10);
-    options.schedule = (bh_schedule)1;
-    check_create(&options, BH_ERR_ARGUMENT, "schedule 1");
+    options.schedule = (bh_schedule)3;
+    check_create(&options, BH_ERR_ARGUMENT, "schedule 3");
+    options.schedule = BH_SCHEDULE_REGIONS;
+    check_create(&options, BH_ERR_UNSUPPORTED, "schedule by region, of DyCuckoo");
 }
 
 /* 0, an unknown and a larger struct_size are refused everywhere. */

@@ -64,6 +64,16 @@
 #define SMALL_CHUNK 1024
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
+/* Lookups that are sorted by region at a time: their results are scattered within a cache. */
+#ifndef BH_HF_REGION_CHUNK
+#define BH_HF_REGION_CHUNK (1u << 18)
+#endif
+
+/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
+ * random reads must also look for the page; and for calls of a whole chunk. On huge pages it pays
+ * nowhere (docs/decisions/0007). */
+#define REGIONS_PAY_BYTES (256ull << 20)
+
 /* Runs that one task of a pass works on. */
 #define PASS_RUNS 4096
 
@@ -82,6 +92,7 @@ typedef struct hashfight {
     uint64_t spare_keys; /* pairs that it was made for, and their slots */
     uint64_t spare_slots;
     uint64_t held;   /* bytes of temporary memory that a merge has */
+    uint32_t small_pages; /* the largest generation is large and lies on pages of the base size */
 } hashfight;
 
 static hashfight *of(bh_table *table)
@@ -624,6 +635,20 @@ static void publish_buffer(hashfight *t, uint64_t large)
     publish(t);
 }
 
+/* What regions_pay() wants to know. Asking the system takes a while, so only of large tables. */
+static void find_pages(hashfight *t)
+{
+    const bh_system *system = &t->table.backend->system;
+    uint32_t small = 0;
+
+    if (large_generations(t) && t->block[0].committed >= REGIONS_PAY_BYTES)
+        small = system->page_bytes(system->state,
+                                   t->block[0].memory + t->block[0].committed / 2 /
+                                                            BH__PAGE_HUGE * BH__PAGE_HUGE,
+                                   1) < BH__PAGE_HUGE;
+    bh__atomic_store(&t->small_pages, small, __ATOMIC_RELAXED);
+}
+
 /* Takes back the generations from `first` on, and puts a new one among the others by its size. */
 static void replace_generations(hashfight *t, uint64_t first, const bh_hf_generation *made,
                                 const bh__block *block, uint64_t pairs)
@@ -645,6 +670,7 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
     t->tail.tail = 0;
     t->gone = 0;
     publish_buffer(t, first + 1);
+    find_pages(t);
 }
 
 /* The buffer gets the new keys, sorted, none of which is there, without values; it has room. */
@@ -924,7 +950,8 @@ static void place_new(hashfight *t, const chunk *c, uint64_t runs, bh_status *wh
 }
 
 /* Performs a chunk: sorted, cut into runs, with the gate held alone. */
-static bh_status perform(hashfight *t, const bh__batch *batch, const chunk *c, uint64_t runs)
+static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk *c,
+                              uint64_t runs)
 {
     bh_table *table = &t->table;
     bh_status why = BH_OK;
@@ -1001,7 +1028,7 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
     ((uint64_t *)pointer(c->starts))[runs] = batch->n;
     bh__gate_enter_alone(&table->gate, system);
     begin = system->clock_nanoseconds(system->state);
-    why = perform(t, batch, c, runs);
+    why = perform_runs(t, batch, c, runs);
     held = system->clock_nanoseconds(system->state) - begin;
     if (held > table->longest_pause_ns)
         table->longest_pause_ns = held;
@@ -1124,6 +1151,119 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
 }
 
 /* ---------------------------------------------------------------------------------------------
+ * Lookups by region
+ * --------------------------------------------------------------------------------------------- */
+
+static int regions_pay(const hashfight *t, uint64_t n)
+{
+    return n >= BH_HF_REGION_CHUNK && bh__atomic_load(&t->small_pages, __ATOMIC_RELAXED);
+}
+
+/* Temporary memory of a part of a call whose lookups are sorted by region. */
+typedef struct sorted_lookups {
+    uint64_t counts;
+    uint64_t keys_at;
+    uint64_t index_at;
+    uint64_t keys;
+    uint64_t index;
+    uint64_t values;
+    uint64_t outcomes;
+} sorted_lookups;
+
+static void cut_lookups(arena *a, const bh_table *table, uint64_t n, uint64_t parts,
+                        uint32_t value_bytes, sorted_lookups *l)
+{
+    l->counts = cut(a, parts, 8);
+    l->keys_at = cut(a, parts, 8);
+    l->index_at = cut(a, parts, 8);
+    l->keys = cut(a, n, table->options.key_bytes);
+    l->index = cut(a, n, 4);
+    l->values = cut(a, n, value_bytes);
+    l->outcomes = cut(a, n, 1);
+}
+
+/* The paper's passes by region of memory, for a part of a call: keys are partitioned by their part
+ * of the hash, which is their place in every generation, looked up in that order, and the results
+ * scattered. Answers 0, nothing done, for want of memory. */
+static int find_by_region(bh_table *table, const bh__batch *batch, const sorted_lookups *l)
+{
+    const bh__backend *backend = table->backend;
+    const bh__primitives *p = backend->primitives;
+    bh_seed seed = ((const hashfight *)table)->geometry.seed;
+    bh__where where = where_of(table);
+    bh__batch sorted = *batch;
+    uint64_t region, sum = 0;
+    bh__partition part;
+    bh_hf_return job;
+
+    part.how.parts = REGIONS_MOST;
+    part.how.shift = 0;
+    part.how.seed = &seed;
+    part.key_bytes = table->options.key_bytes;
+    part.payload_bytes = 4;
+    part.keys = batch->keys;
+    part.payloads = 0;
+    part.n = batch->n;
+    part.counts = (uint64_t *)pointer(l->counts);
+    part.keys_at = (const uint64_t *)pointer(l->keys_at);
+    part.payloads_at = (const uint64_t *)pointer(l->index_at);
+    if (!p->partition_count(&where, &part))
+        return 0;
+    for (region = 0; region < part.how.parts; region++) {
+        set_row(l->keys_at, region, 8, l->keys + sum * part.key_bytes);
+        set_row(l->index_at, region, 8, l->index + sum * 4);
+        sum += part.counts[region];
+    }
+    p->partition_scatter(&where, &part);
+    p->partition_end(&where, &part);
+    sorted.keys = pointer(l->keys);
+    sorted.values_out = batch->values_out ? pointer(l->values) : 0;
+    sorted.outcomes = (uint8_t *)pointer(l->outcomes);
+    (void)backend->slices(backend, table, &sorted);
+    job.index = (const uint32_t *)pointer(l->index);
+    job.values = sorted.values_out;
+    job.outcomes = sorted.outcomes;
+    job.values_out = batch->values_out;
+    job.outcomes_out = batch->outcomes;
+    run_pass(table, BH_PASS_RETURN, &job, batch->n, 16 * PASS_RUNS);
+    return 1;
+}
+
+static bh_status find(bh_table *table, const bh__batch *batch)
+{
+    const bh__backend *backend = table->backend;
+    uint32_t value_bytes = batch->values_out ? table->options.value_bytes : 0;
+    uint64_t room = batch->n < BH_HF_REGION_CHUNK ? batch->n : BH_HF_REGION_CHUNK, first, n;
+    bh_schedule schedule = table->options.schedule;
+    sorted_lookups l;
+    bh__block memory;
+    arena a = {0, 0};
+
+    cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
+    if (schedule == BH_SCHEDULE_WINDOW ||
+        (schedule == BH_SCHEDULE_AUTO && !regions_pay(of(table), batch->n)) ||
+        !bh__block_create(&memory, &backend->system, backend->pages, a.at))
+        return backend->slices(backend, table, batch);
+    a.at = (uint64_t)(uintptr_t)memory.memory;
+    cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
+    for (first = 0; first < batch->n; first += n) {
+        bh__batch part;
+
+        n = batch->n - first < room ? batch->n - first : room;
+        part = part_of(table, batch, first, n);
+        if (!find_by_region(table, &part, &l))
+            (void)backend->slices(backend, table, &part);
+    }
+    bh__block_destroy(&memory, &backend->system);
+    return BH_OK;
+}
+
+static bh_status perform(bh_table *table, const bh__batch *batch)
+{
+    return batch->ops || batch->op != BH_FIND ? modify(table, batch) : find(table, batch);
+}
+
+/* ---------------------------------------------------------------------------------------------
  * The whole table
  * --------------------------------------------------------------------------------------------- */
 
@@ -1175,6 +1315,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
         t->block[i] = none;
     t->spare = none;
     t->gone = t->held = 0;
+    t->small_pages = 0;
 
     cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
@@ -1298,5 +1439,5 @@ static const void *typical_page(const bh_table *table)
 
 const bh__policy bh__hashfight_policy = {
     "hashfight", create, destroy, geometry,     0,            reserve,
-    shrink,      compact, clear,  export_pairs, typical_page, modify,
+    shrink,      compact, clear,  export_pairs, typical_page, perform,
 };
