@@ -24,6 +24,7 @@ static const struct {
 } experiments[] = {
     {"operations", run_operations, 1, 1},
     {"growth", run_growth, 1, 1},
+    {"turnover", run_turnover, 0, 1},
     {"peers", run_peers, 0, 1},
     {"hashfight", run_hashfight, 0, 1},
     {"calls", run_calls, 0, 1},
@@ -59,6 +60,8 @@ static const char usage_text[] =
     "              keys with a skew; export, clear, memory\n"
     "  growth      a table filled from capacity 1, beside one that was reserved: time,\n"
     "              keys moved, pauses, peak memory\n"
+    "  turnover    finds in a table whose keys were all replaced, three times over, beside\n"
+    "              a fresh one\n"
     "  peers       other hash tables, fed the same arrays, at --keys pairs and at 65536,\n"
     "              which lie in cache; boost, absl and sorting write with one thread.\n"
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"

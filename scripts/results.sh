@@ -12,8 +12,9 @@ operations-4-8  operations  -w 4,8
 operations-8-4  operations  -w 8,4
 operations-8-8  operations  -w 8,8
 growth          growth      -r 9
+turnover        turnover
 peers-4-4       peers       -w 4,4
-peers-8-8       peers       -w 8,8
+peers-8-8       peers       -w 8,8 -r 3
 calls           calls
 threads         threads
 sizes           sizes

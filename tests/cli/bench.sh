@@ -4,7 +4,7 @@
 
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench && -x $bench-lines ]] || exit 77
-experiments='operations growth peers calls threads sizes dynamic hostile lines'
+experiments='operations growth turnover peers calls threads sizes dynamic hostile lines'
 
 expect_success "$BULKHASH" bench --help
 for word in --experiment --keys --fill --widths --threads --repetitions --quick --json $experiments; do
@@ -58,6 +58,8 @@ find, all threads .*times one thread
 insert, growing .*of insert, reserved
 find, grown .*of find, reserved
 miss, grown .*of miss, reserved
+miss, grown .*limit .*ratio [0-9.() to]+
+miss, turned over .*limit .*ratio [0-9.() to]+
 calls of 65,536 keys .*keys moved per key
 calls of 1,000 keys .*keys moved per key
 calls of 1, 6000 keys .*keys moved per key
@@ -72,7 +74,8 @@ miss, grown
 hit, turned over
 miss, turned over
 END
-for line in 'find, half present' 'find, callers .*times one thread' 'find, calls of 16 ' \
+for line in 'find, half present' 'find, turned over .*of find, fresh' \
+    'miss, turned over .*of miss, fresh' 'find, callers .*times one thread' 'find, calls of 16 ' \
     'find, calls of 1024, cached' 'erase, 6000 keys'; do
     grep -Eq "^$line" "$out" || failed "bench -e all: no line '$line': $(cat "$out")"
 done
@@ -83,8 +86,8 @@ grep -q 'table held alone .*longest pause' "$out" || failed "growth: no pause: $
 grep -Eq '^    (0\.[0-9]{2} ?){16}$' "$out" || failed "dynamic: no fill over time: $(cat "$out")"
 
 # Other widths.
-expect_success "$BULKHASH" bench "${few[@]}" -w 8,8 -e operations -e growth --json
-(($(grep -c '"key_bytes":8,"value_bytes":8,' "$out") >= 15)) ||
+expect_success "$BULKHASH" bench "${few[@]}" -w 8,8 -e operations -e growth -e turnover --json
+(($(grep -c '"key_bytes":8,"value_bytes":8,' "$out") >= 18)) ||
     failed "bench --widths 8,8: $(cat "$out")"
 
 # What does not depend on the machine.
@@ -97,12 +100,12 @@ done
 fields='experiment name design device target op keys key_bytes value_bytes fill hit_rate skew batch
     threads state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest
     bar bar_is met'
-expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls \
-    --json
+expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e turnover -e dynamic \
+    -e threads -e calls --json
 awk -v fields="$fields" '
     BEGIN { count = split(fields, field) }
     {
-        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines|threads|calls)",/ || /nan|inf/ ||
+        bad = $0 !~ /^{"experiment":"(operations|growth|turnover|dynamic|lines|threads|calls)",/ || /nan|inf/ ||
             $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
         rest = $0
         for (i = 1; i <= count; i++) {
@@ -116,6 +119,9 @@ for experiment in operations growth dynamic lines threads calls; do
     (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
         failed "bench --json: too little of $experiment: $(cat "$out")"
 done
+
+(($(grep -c '^{"experiment":"turnover",.*"state":"turned over"' "$out") == 3)) ||
+    failed "bench --json: not all of turnover: $(cat "$out")"
 
 # The program that counts lines is missing.
 mkdir bin
