@@ -602,7 +602,11 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
         while (width > 1 && parts < 8 * width && parts < 256 && s->n / parts > 1024)
             parts *= 2;
-        job.tasks = width < s->n / 2048 ? width : s->n / 2048;
+        job.tasks = s->n / BH_SHARE_LEAST;
+        if (job.tasks > width)
+            job.tasks = width;
+        if (!job.tasks)
+            job.tasks = 1;
     }
     job.task_bytes = bh_part_task_bytes(parts < 256 ? 256 : parts, s->key_bytes, s->payload_bytes);
     counts_bytes = bh_part_lines_up(8ull * parts);
