@@ -737,6 +737,40 @@ static void sort_large(void **state)
     }
 }
 
+/* So many rows that leaves leave past the caches, to outputs that begin anywhere in a line. */
+static void sort_streams(void **state)
+{
+    rng random = random_start(test_seed() + 14);
+    (void)state;
+
+    for (uint64_t round = 0; round < (TEST_SANITIZER ? 6 : 18); round++) {
+        sort_case c = {narrow_and_wide[round % 2], payload_widths[round / 2 % 3], false, false,
+                       false, 0, KEYS_RANDOM};
+
+        c.n = (9u << 20) / (c.key_bytes + c.payload_bytes);
+        sort_check(&places[POOL_2], &c, &random);
+    }
+}
+
+/* Two keys, each of which fills the share of one task: it takes both to see what differs. */
+static void sort_of_shares_alike(void **state)
+{
+    const uint64_t n = 1u << 17;
+    column keys = column_new(4, n, 0), spare = column_new(4, n, 0);
+    const bh__sort s = {4, 0, keys.at, NULL, n, keys.at, NULL, spare.at, NULL};
+    (void)state;
+
+    for (uint64_t i = 0; i < n; i++) {
+        put(&keys, i, i < n / 2 ? 1u << 20 | 1 : 2);
+    }
+    check(primitives->sort_by_key(&places[POOL_2], &s) == 1, "sort_by_key");
+    for (uint64_t i = 0; i < n; i++) {
+        check(get(&keys, i) == (i < n / 2 ? 2 : 1u << 20 | 1), "row %llu", (unsigned long long)i);
+    }
+    column_free(&keys);
+    column_free(&spare);
+}
+
 /* One after the other all parts of more and more levels are too large for a leaf: half of the keys
  * have bit 63 alone, half of the others bit 54, and so on. */
 static void sort_deep(void **state)
@@ -960,6 +994,8 @@ int main(void)
         cmocka_unit_test(partition_given_up),
         cmocka_unit_test(sort),
         cmocka_unit_test(sort_large),
+        cmocka_unit_test(sort_streams),
+        cmocka_unit_test(sort_of_shares_alike),
         cmocka_unit_test(sort_deep),
         cmocka_unit_test(sort_of_few_asks_for_nothing),
         cmocka_unit_test(reduce_by_key),
