@@ -81,6 +81,7 @@ void run_peers(bench *b);
 void run_hashfight(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
+void run_primitives(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() with the library's if the call failed. */
