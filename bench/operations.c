@@ -4,8 +4,8 @@
  * In every repetition a fresh table and fresh keys, made outside the timed part; the limit is
  * measured before and after each operation. Then what is not bound by random lines: reducing onto
  * few keys, beside reducing onto all alike; inserting in order (BH_DUPLICATES_ORDERED), beside
- * inserting as if at once; exporting and clearing, beside copying as many bytes; and the memory that
- * a table made for its keys takes.
+ * inserting as if at once; exporting and clearing, beside copying as many bytes; and the memory
+ * that a table made for its keys takes.
  */
 #include "bench.h"
 

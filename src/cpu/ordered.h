@@ -10,7 +10,7 @@
 #define BH_ORDERED_LEAST 8192u
 /* Elements of a chunk, which bound the memory that a call takes besides the table. */
 #define BH_ORDERED_CHUNK (1u << 20)
-/* Elements of a part: with twice as many the table of its keys would not stay in the first cache. */
+/* Elements of a part: few enough for a table of its keys in the first cache. */
 #define BH_ORDERED_PART 2048u
 /* Segments that are worth a wave. */
 #define BH_ORDERED_WAVE (1u << 14)

@@ -125,7 +125,8 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
         values += begin;
     for (r = begin; r < end; r++) {
         const BH_KEY key = row_keys[r];
-        uint32_t place = (uint32_t)(((uint64_t)key * c->multiplier >> 32) * BH_ORDERED_PLACES >> 32);
+        uint64_t spread = (uint64_t)key * c->multiplier >> 32;
+        uint32_t place = (uint32_t)(spread * BH_ORDERED_PLACES >> 32);
         uint32_t number, segment, rest = 0;
         BH_VALUE value = 0;
 

@@ -1,9 +1,9 @@
 /*
- * Large ordered calls: with BH_DUPLICATES_ORDERED a call of any size answers what its elements would
- * answer one by one in index order, although threads share it, and leaves the same content. The
- * calls here are large enough for that, and their keys are chosen to be hard: many times the same,
- * all the same, one key that comes and goes, hardly any twice. Where memory ends in the middle,
- * what was done must be as if what was not had never been in the call.
+ * Large ordered calls: with BH_DUPLICATES_ORDERED a call of any size answers what its elements
+ * would answer one by one in index order, although threads share it, and leaves the same content.
+ * The calls here are large enough for that, and their keys are chosen to be hard: many times the
+ * same, all the same, one key that comes and goes, hardly any twice. Where memory ends in the
+ * middle, what was done must be as if what was not had never been in the call.
  */
 #include <stdio.h>
 #include <stdlib.h>
