@@ -296,8 +296,8 @@ static int run_chunk(ordered *o)
     pass(o, o->loops->group, c->parts, PARTS_GRAIN);
     if (c->crowded)
         return 0;
-    if (c->named == c->batch.n) {
-        /* No key comes twice. */
+    if (!c->ops && c->named == c->batch.n) {
+        /* No key comes twice, and nothing makes room for something else. */
         note(o, run(o, &c->batch, 0));
         return 1;
     }
