@@ -271,7 +271,8 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
                    (batch->ops || batch->op != BH_FIND);
     bh__growth growth = {1, BH_ERR_FULL};
 
-    if (in_order && batch->n >= BH_ORDERED_LEAST)
+    if (in_order && batch->n >= BH_ORDERED_LEAST &&
+        backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS)
         return bh__cpu_ordered(backend, table, batch);
     return bh__cpu_run(backend, table, batch, in_order, &growth);
 }

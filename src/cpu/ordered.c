@@ -28,7 +28,6 @@
 
 #include "base/run.h"
 #include "cpu/cpu.h"
-#include "primitives/hash.h"
 #include "storage/temporary.h"
 
 #define BH_INSTANCE_FILE "cpu/ordered_loops.h"
@@ -310,7 +309,7 @@ static int run_chunk(ordered *o)
 bh_status bh__cpu_ordered(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
     const bh_table_options *options = &table->options;
-    uint64_t most = batch->n < BH_ORDERED_CHUNK ? batch->n : BH_ORDERED_CHUNK, first, draw;
+    uint64_t most = batch->n < BH_ORDERED_CHUNK ? batch->n : BH_ORDERED_CHUNK, first;
     ordered o;
     int grouped;
 
@@ -320,10 +319,7 @@ bh_status bh__cpu_ordered(const bh__backend *backend, bh_table *table, const bh_
     o.growth.may_grow = 1;
     o.growth.why = BH_ERR_FULL;
     o.status = BH_OK;
-    /* Not the table's own hash, or the keys of a part would share buckets. */
-    draw = ~options->seed;
-    o.seed = bh_seed_expand(bh_seed_next(&draw));
-    o.chunk.multiplier = bh_seed_next(&draw) | 1;
+    o.seed = bh__ordered_seed(options->seed, &o.chunk.multiplier);
     grouped = take_memory(&o, batch, most);
     for (first = 0; first < batch->n; first += most) {
         bh__batch *b = &o.chunk.batch;

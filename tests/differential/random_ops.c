@@ -95,8 +95,8 @@ static uint64_t walk_size(walk *w)
 {
     uint64_t dice = random_below(&w->random, 100);
     // Ordered calls take another way when they are large.
-    const uint64_t few = w->duplicates == BH_DUPLICATES_ORDERED ? 92 : 98;
-    uint64_t most = dice < 45 ? 40 : dice < 80 ? 1000 : dice < few ? 5000 : 25000;
+    const uint64_t largest = w->duplicates == BH_DUPLICATES_ORDERED ? 100000 : 25000;
+    uint64_t most = dice < 45 ? 40 : dice < 80 ? 1000 : dice < 98 ? 5000 : largest;
 
     // A tide is to change the table's size several times over.
     if (w->tide != STILL && dice < 80) {

@@ -19,8 +19,13 @@
 #include "support/tables.h"
 #include "support/threads.h"
 
-/* Calls of fewer elements take another path, and a chunk has so many: src/cpu/ordered.h. */
-enum { LEAST = 8192, CHUNK = 1 << 20 };
+/* Whose hash finds the part of a key; every target's answers the same. */
+#define BH_TARGET_SCALAR 1
+#include "targets/target.h"
+#include "cpu/ordered.h"
+
+/* Calls of fewer elements take another way, and a chunk has so many. */
+enum { LEAST = BH_ORDERED_LEAST, CHUNK = BH_ORDERED_CHUNK };
 
 /* What keys and operations a call has. */
 typedef enum pattern {
@@ -136,7 +141,7 @@ static void compare_everything(bh_context *context, uint64_t salt)
                 const int call = operation <= BH_MAX ? operation : BATCH_APPLY;
                 // Just enough, and enough for several tasks, some of them full.
                 const uint64_t n =
-                    LEAST + random_below(&random, operation % 2 == 0 ? 3 : test_scaled(50000) + 1);
+                    LEAST + random_below(&random, operation % 2 == 0 ? 3 : test_scaled(40000) + 1);
                 bh_status status = BH_OK;
                 batch all;
 
@@ -154,10 +159,15 @@ static void compare_everything(bh_context *context, uint64_t salt)
     }
 }
 
-static void one_by_one_on_one_thread(void **state)
+/* The same as all others do, one task after the other. */
+static void one_by_one_in_turn(void **state)
 {
-    bh_context *context = context_new(1, NULL, NULL);
+    test_executor executor;
+    bh_context *context = NULL;
     (void)state;
+
+    test_executor_start(&executor, TEST_IN_TURN, 2);
+    context = context_new(0, &executor.executor, NULL);
     compare_everything(context, 1);
     bh_context_destroy(context);
 }
@@ -227,7 +237,7 @@ static void without_outcomes(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (int p = 0; p < PATTERNS; p++) {
             const test_widths widths = test_all_widths[w];
-            const uint64_t n = test_scaled_large(40000);
+            const uint64_t n = LEAST + 5000;
             rng random = random_start(test_seed() + 77 + (uint64_t)(w * PATTERNS + p));
             bh_table *table = ordered_table(context, widths, 1, 0);
             model *map = model_new();
@@ -295,7 +305,7 @@ static void budgets(void **state)
         for (int operation = 0; operation < 3; operation++) {
             static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BATCH_APPLY};
             const test_widths widths = test_all_widths[w];
-            const uint64_t n = test_scaled_large(60000);
+            const uint64_t n = 60000;
             rng random = random_start(test_seed() + 5 + (uint64_t)(w * 3 + operation));
             bh_table *table = ordered_table(
                 context, widths, 1, n / 6 * (widths.key_bytes + widths.value_bytes));
@@ -328,13 +338,17 @@ static void budgets(void **state)
  * for them, so there must be, although some come before as many have gone. */
 static void exchange_in_a_full_table(void **state)
 {
-    bh_context *context = context_new(1, NULL, NULL);
+    test_executor executor;
+    bh_context *context = NULL;
     (void)state;
 
+    // In turn, so that no thread gives back room at the last moment.
+    test_executor_start(&executor, TEST_IN_TURN, 2);
+    context = context_new(0, &executor.executor, NULL);
     for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
-        const uint64_t most = 100000;
-        bh_table *table = ordered_table(context, widths, 1, 400000);
+        const uint64_t most = 200000;
+        bh_table *table = ordered_table(context, widths, 1, 800000);
         model *map = model_new();
         batch all = batch_new(widths.key_bytes, widths.value_bytes, most);
         bh_status status = BH_OK;
@@ -379,7 +393,7 @@ static void refused_memory(void **state)
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         for (int operation = 0; operation < 2; operation++) {
             // The larger calls take their memory in another way.
-            for (uint64_t n = 20000; n <= (TEST_SANITIZER ? 20000u : 320000u); n *= 16) {
+            for (uint64_t n = LEAST; n <= (TEST_SANITIZER ? 1u : 8u) * LEAST; n *= 8) {
                 const test_widths widths = {8, 8};
                 bool fired = true;
 
@@ -413,6 +427,46 @@ static void refused_memory(void **state)
     }
 }
 
+/* Keys that somebody has chosen who knows the table's seed, so that all of a call lie in one part:
+ * it takes another way, and answers the same. */
+static void chosen_keys(void **state)
+{
+    const uint64_t seed = 12345;
+    const uint64_t n = LEAST;
+    const uint64_t parts = (n - 1) / BH_ORDERED_PART + 1;
+    bh_context *context = context_new(2, NULL, NULL);
+    uint64_t multiplier = 0;
+    const bh_seed of_parts = bh__ordered_seed(seed, &multiplier);
+    (void)state;
+
+    for (int operation = 0; operation < 2; operation++) {
+        bh_table_options options = table_options(8, 8, 1);
+        bh_table *table = NULL;
+        model *map = model_new();
+        batch all = batch_new(8, 8, n);
+        rng random = random_start(test_seed());
+        bh_status status = BH_OK;
+
+        options.duplicates = BH_DUPLICATES_ORDERED;
+        options.seed = seed;
+        options.seed_fixed = 1;
+        table = table_with(context, &options);
+        for (uint64_t i = 0, key = 0; i < n; key++) {
+            if (bh_hash_range(bh_hash_key(key, &of_parts).one, parts) == 0) {
+                batch_set(&all, i, i % 10 == 9 ? batch_key(&all, i - 3) : key, i);
+                all.ops[i] = pattern_op(FEW_KEYS, 8, i, &random);
+                i++;
+            }
+        }
+        (void)call_and_compare(table, map, operation == 0 ? BH_ADD : BATCH_APPLY, &all, &status);
+        check_status(status, BH_OK);
+        batch_free(&all);
+        model_free(map);
+        bh_table_destroy(table);
+    }
+    bh_context_destroy(context);
+}
+
 /* Several callers of one table, whose calls hold the same keys: INSERTED minus ERASED of all
  * callers is how each key's existence has changed, and every addition counts once. */
 typedef struct callers {
@@ -435,7 +489,7 @@ static void call_add(void *argument, uint32_t thread)
 static void concurrent_callers(void **state)
 {
     enum { KEYS = 3000 };
-    const uint64_t n = test_scaled_large(60000);
+    const uint64_t n = LEAST + test_scaled(30000);
     const test_widths widths = {8, 8};
     bh_context *context = context_new(2, NULL, NULL);
     uint64_t *sums = test_allocate(KEYS * sizeof *sums);
@@ -492,7 +546,7 @@ static void concurrent_callers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_by_one_on_one_thread),
+        cmocka_unit_test(one_by_one_in_turn),
         cmocka_unit_test(one_by_one_on_the_pool),
         cmocka_unit_test(one_by_one_in_any_order_of_tasks),
         cmocka_unit_test(several_chunks),
@@ -500,6 +554,7 @@ int main(void)
         cmocka_unit_test(budgets),
         cmocka_unit_test(exchange_in_a_full_table),
         cmocka_unit_test(refused_memory),
+        cmocka_unit_test(chosen_keys),
         cmocka_unit_test(concurrent_callers),
     };
     if (!test_target_runs()) {
