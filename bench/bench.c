@@ -345,9 +345,10 @@ static void print_median(const char *name, samples *s)
 
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
-    printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"dycuckoo\",\"device\":\"%s\","
+    printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"%s\",\"device\":\"%s\","
            "\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
-           r->experiment, r->name + strspn(r->name, " "), b->info.device, b->info.target, r->op,
+           r->experiment, r->name + strspn(r->name, " "), r->design ? r->design : "dycuckoo",
+           b->info.device, b->info.target, r->op,
            (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);

@@ -51,6 +51,7 @@ typedef struct result {
     const char *experiment;
     const char *name; /* how the line of text begins */
     const char *op;
+    const char *design;  /* of the table; NULL: dycuckoo */
     const char *state;   /* of the table: fresh, grown, turned over */
     const char *skew;    /* of the keys; NULL: uniform */
     double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
@@ -78,6 +79,7 @@ void run_threads(bench *b);
 void run_peers(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
+void run_primitives(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() with the library's if the call failed. */

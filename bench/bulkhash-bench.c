@@ -31,6 +31,7 @@ static const struct {
     {"dynamic", run_dynamic, 0, 0},
     {"hostile", run_hostile, 0, 0},
     {"lines", run_lines, 0, 0},
+    {"primitives", run_primitives, 0, 1},
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof experiments[0])
@@ -71,6 +72,8 @@ static const char usage_text[] =
     "              tables with random seeds, beside random keys\n"
     "  lines       lines of memory per find, of at most 4194304 keys: in a table that is\n"
     "              fresh, has grown, has had its keys turned over three times\n"
+    "  primitives  sorting beside oneTBB's and Boost's, partition, scan and others beside\n"
+    "              copying as much, gather and scatter beside the limit; no table\n"
     "\n"
     "Rates of a machine that does other work too are not worth reading; ratios are.\n"
     "\n"

@@ -2,7 +2,7 @@
 # Turns what scripts/results.sh has measured into tables (see --help).
 set -euo pipefail
 export LC_ALL=C
-experiments='operations growth peers calls threads sizes dynamic hostile lines'
+experiments='operations growth peers calls threads sizes dynamic hostile lines primitives'
 begin='<!-- results: begin -->' end='<!-- results: end -->'
 
 usage() {

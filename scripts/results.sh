@@ -20,6 +20,8 @@ sizes           sizes
 dynamic         dynamic
 hostile         hostile
 lines           lines
+primitives-4-4  primitives  -w 4,4
+primitives-8-8  primitives  -w 8,8
 kmers           kmers
 '
 # With this malloc asks for huge pages, as our tables do. Where the system gives them to those who ask

@@ -5,11 +5,23 @@
 #ifndef BH_PRIMITIVES_ALL_H
 #define BH_PRIMITIVES_ALL_H
 
+#include "primitives/along.h"
+#include "primitives/apart.h"
 #include "primitives/partition.h"
 #include "primitives/sort.h"
 
 static const bh__primitives bh_primitives = {
-    0, 0, 0, 0, 0, bh_partition_count, bh_partition_scatter, bh_partition_end, bh_sort_by_key, 0, 0,
+    bh_reduce_values,
+    bh_scan,
+    bh_compact_rows,
+    bh_gather,
+    bh_scatter,
+    bh_partition_count,
+    bh_partition_scatter,
+    bh_partition_end,
+    bh_sort_by_key,
+    bh_reduce_by_key,
+    bh_lower_bound,
 };
 
 #endif

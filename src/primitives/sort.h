@@ -2,43 +2,49 @@
  * Sorting by key: one partition by the highest bits that differ, from memory into parts that fit a
  * core's cache; then each part by counting sorts of 8 bits, the lowest first, in the cache.
  *
- *     keys, payloads --partition--> spare --3 counting sorts--> out --> spare --> out
+ *     keys, payloads --partition--> spare --pack--> rows --3 counting sorts--> rows --> out
  *
  * All bits above the highest one that differs among some rows are alike and need no sorting. That
  * is asked anew for every part, so keys that lie close together, or are few, cost little.
  *
- * A part is a *leaf* when it fits. A leaf sorts by the 24 highest bits that differ, in 3 passes:
- * enough to tell nearly all rows of a leaf apart where keys are random, however long they are. Runs
- * of rows that agree in those bits come to lie together and are sorted on by what is left of
- * their keys: a few by insertion, more as a leaf again.
+ * A part is a *leaf* when it fits. It is brought into memory of the task's own that stays in the
+ * cache, keys and payloads side by side, so that a row is moved by one store, and leaves it by
+ * whole lines. A leaf is sorted by the 24 highest bits that differ, in 3 passes: enough to tell
+ * nearly all of its rows apart where keys are random, however long they are. Runs of rows that
+ * agree in those bits come to lie together and are sorted by what is left of their keys: a few by
+ * insertion, more as the leaf was.
  *
  * A part that is too large, because keys are skewed or there are more than fit in one step, is
  * partitioned again: by the thread that has it, or, if it is so large that the others would wait
  * for it, by all. Every step takes 8 bits off (or all that differ), so there are at most 8.
- *
- * Rows are in one of two places, `side` 0 (spare) and 1 (out), and go to and fro.
+ * Between steps rows are in one of two places, `side` 0 (spare) and 1 (out), and go to and fro.
  */
 #ifndef BH_PRIMITIVES_SORT_H
 #define BH_PRIMITIVES_SORT_H
 
 #include "primitives/partition.h"
 
-/* A leaf has at most so many bytes: twice as many are a core's second cache of 2 MiB. Parts are
- * planned to have half, since they are not all alike. */
-#define BH_SORT_LEAF_BYTES (1ull << 20)
+/* The rows of a leaf, at most, and what a part is planned to have, since they are not all alike.
+ * A task has memory for two leaves: they are to stay in a core's second cache of 2 MiB. */
+#define BH_SORT_LEAF_BYTES (640u << 10)
+#define BH_SORT_PLAN_BYTES (512u << 10)
 
-/* With fewer rows the calling thread sorts alone, and nothing is allocated. */
-#define BH_SORT_FEW 4096u
+/* A leaf for which there is room on the stack: nothing is allocated, nobody woken. */
+#define BH_SORT_FEW_BYTES (32u << 10)
 
 /* Up to here inserting is faster than counting 256 digits. */
 #define BH_SORT_INSERT 24u
 
 #define BH_SORT_DIGIT_BITS 8u
-#define BH_SORT_DIGITS 3u /* of a leaf at a time; odd, so that it ends in the output */
+#define BH_SORT_DIGITS 3u /* of a leaf at a time */
 #define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
 
 typedef struct bh_sort_job bh_sort_job;
-typedef void (*bh_sort_leaf)(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side);
+
+/* Sorts rows of some columns into others, which may be the same; payloads NULL: indexes. The
+ * memory is for two leaves of so many rows. `stream`: past the caches. */
+typedef void (*bh_sort_leaf)(const void *keys, const void *payloads, uint64_t rows, void *keys_to,
+                             void *payloads_to, void *memory, int stream);
 
 struct bh_sort_job {
     const bh__where *where;
@@ -47,8 +53,11 @@ struct bh_sort_job {
     void *payloads[2];
     uint32_t key_bytes;
     uint32_t payload_bytes;
-    void *memory; /* for partitions: of one task each, or of all together */
+    int stream;         /* there is so much output that it would only push rows out of the caches */
+    uint64_t leaf_most; /* rows */
+    void *memory;       /* for partitions: of one task each, or of all together */
     uint64_t task_bytes;
+    char *leaves; /* and for leaves, of one task each */
     uint64_t tasks;
 };
 
@@ -119,77 +128,55 @@ static uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t 
 
 /* --- leaves ----------------------------------------------------------------------------------- */
 
-/* Copies rows of the spare arrays to the output. */
-static void bh_sort_copy_out(const bh_sort_job *job, uint64_t first, uint64_t rows)
+/* Bytes of a row of a leaf: 8 if both words fit, the key in the lower half, else 16. */
+BH_FN uint32_t bh_sort_row_bytes(uint32_t key_bytes, uint32_t payload_bytes)
 {
-    memcpy(bh_element_at(job->keys[1], job->key_bytes, first),
-           bh_element_of(job->keys[0], job->key_bytes, first), rows * job->key_bytes);
-    if (job->payload_bytes)
-        memcpy(bh_element_at(job->payloads[1], job->payload_bytes, first),
-               bh_element_of(job->payloads[0], job->payload_bytes, first),
-               rows * job->payload_bytes);
+    return key_bytes + payload_bytes <= 8 ? 8 : 16;
 }
 
-/* Sorts rows of the output where they are. */
-BH_FN void bh_sort_insert(void *keys, void *payloads, uint64_t rows, const uint32_t key_bytes,
-                          const uint32_t payload_bytes)
+typedef struct bh_sort_row {
+    uint64_t key;
+    uint64_t payload;
+} bh_sort_row;
+
+BH_FN bh_sort_row bh_sort_row_load(const void *rows, uint64_t i, const uint32_t row_bytes)
 {
-    uint64_t i, j;
+    bh_sort_row row = {0, 0};
 
-    for (i = 1; i < rows; i++) {
-        const uint64_t key = bh_element(keys, key_bytes, i);
-        const uint64_t payload = payload_bytes ? bh_element(payloads, payload_bytes, i) : 0;
-
-        for (j = i; j && bh_element(keys, key_bytes, j - 1) > key; j--) {
-            bh_element_set(keys, key_bytes, j, bh_element(keys, key_bytes, j - 1));
-            if (payload_bytes)
-                bh_element_set(payloads, payload_bytes, j,
-                               bh_element(payloads, payload_bytes, j - 1));
-        }
-        bh_element_set(keys, key_bytes, j, key);
-        if (payload_bytes)
-            bh_element_set(payloads, payload_bytes, j, payload);
-    }
+    if (row_bytes == 16)
+        return ((const bh_sort_row *)rows)[i];
+    row.key = ((const uint64_t *)rows)[i];
+    return row;
 }
 
-/* Sorts on what agrees in all bits from `bottom` on. */
-BH_FN void bh_sort_runs(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t bottom,
-                        const uint32_t key_bytes, const uint32_t payload_bytes)
+BH_FN void bh_sort_row_store(void *rows, uint64_t i, bh_sort_row row, const uint32_t row_bytes)
 {
-    void *keys = bh_element_at(job->keys[1], key_bytes, first);
-    void *payloads = bh_element_at(job->payloads[1], payload_bytes, first);
-    uint64_t upper = bh_element(keys, key_bytes, 0) >> bottom, begin = 0, i;
-
-    for (i = 1; i <= rows; i++) {
-        const uint64_t next = i < rows ? bh_element(keys, key_bytes, i) >> bottom : ~upper;
-
-        if (next == upper)
-            continue;
-        if (i - begin > BH_SORT_INSERT)
-            job->leaf(job, first + begin, i - begin, 1);
-        else if (i - begin > 1)
-            bh_sort_insert(bh_element_at(keys, key_bytes, begin),
-                           bh_element_at(payloads, payload_bytes, begin), i - begin, key_bytes,
-                           payload_bytes);
-        upper = next;
-        begin = i;
-    }
+    if (row_bytes == 16)
+        ((bh_sort_row *)rows)[i] = row;
+    else
+        ((uint64_t *)rows)[i] = row.key;
 }
 
-/* One counting sort. `at` has for each digit the row where the next one goes. */
-BH_FN void bh_sort_pass(const void *keys, const void *payloads, void *keys_to, void *payloads_to,
-                        uint32_t rows, uint32_t *at, uint32_t shift, const uint32_t key_bytes,
-                        const uint32_t payload_bytes)
+BH_FN uint64_t bh_sort_row_key(const void *rows, uint64_t i, const uint32_t key_bytes,
+                               const uint32_t row_bytes)
 {
-    uint32_t i;
+    const uint64_t word = ((const uint64_t *)rows)[i * (row_bytes / 8)];
 
-    for (i = 0; i < rows; i++) {
-        const uint64_t key = bh_element(keys, key_bytes, i);
-        const uint32_t to = at[(uint8_t)(key >> shift)]++;
+    return key_bytes == 4 ? (uint32_t)word : word;
+}
 
-        bh_element_set(keys_to, key_bytes, to, key);
-        if (payload_bytes)
-            bh_element_set(payloads_to, payload_bytes, to, bh_element(payloads, payload_bytes, i));
+BH_FN void bh_sort_insert(void *rows, uint32_t n, const uint32_t key_bytes,
+                          const uint32_t row_bytes)
+{
+    uint32_t i, j;
+
+    for (i = 1; i < n; i++) {
+        const uint64_t key = bh_sort_row_key(rows, i, key_bytes, row_bytes);
+        const bh_sort_row row = bh_sort_row_load(rows, i, row_bytes);
+
+        for (j = i; j && bh_sort_row_key(rows, j - 1, key_bytes, row_bytes) > key; j--)
+            bh_sort_row_store(rows, j, bh_sort_row_load(rows, j - 1, row_bytes), row_bytes);
+        bh_sort_row_store(rows, j, row, row_bytes);
     }
 }
 
@@ -198,7 +185,7 @@ BH_FN int bh_sort_places(uint32_t *at, uint32_t rows)
 {
     uint32_t sum = 0, alike = 0, i;
 
-    for (i = 0; i < 256; i++) {
+    for (i = 0; i < 1u << BH_SORT_DIGIT_BITS; i++) {
         const uint32_t count = at[i];
 
         alike |= count == rows;
@@ -208,96 +195,217 @@ BH_FN int bh_sort_places(uint32_t *at, uint32_t rows)
     return (int)alike;
 }
 
-/* Sorts the rows [first, first + rows), which lie on `side`, into the output. */
-BH_FN void bh_sort_leaf_text(const bh_sort_job *job, uint64_t first, uint64_t many, uint32_t side,
-                             const uint32_t key_bytes, const uint32_t payload_bytes)
+/* Sorts n rows by the highest bits of those that `differ` says, to and fro between `rows` and
+ * `other`; answers where they are then. *left receives how many bits have not been looked at. */
+BH_FN void *bh_sort_passes(void *rows, void *other, uint32_t n, uint64_t differ, uint32_t *left,
+                           const uint32_t key_bytes, const uint32_t row_bytes)
 {
-    void *keys[2], *payloads[2];
-    uint32_t at[BH_SORT_DIGITS][256], shift[BH_SORT_DIGITS];
-    const uint32_t rows = (uint32_t)many;
-    uint32_t high, low, bottom, passes, i;
-    uint64_t differ;
+    uint32_t at[BH_SORT_DIGITS][1u << BH_SORT_DIGIT_BITS], passes, shift, i, j;
+    const uint32_t high = 64 - (uint32_t)__builtin_clzll(differ);
+    const uint32_t low = (uint32_t)__builtin_ctzll(differ);
 
-    if (!rows)
-        return;
-    for (i = 0; i < 2; i++) {
-        keys[i] = bh_element_at(job->keys[i], key_bytes, first);
-        payloads[i] = bh_element_at(job->payloads[i], payload_bytes, first);
-    }
-    if (rows <= BH_SORT_INSERT) {
-        if (!side)
-            bh_sort_copy_out(job, first, rows);
-        bh_sort_insert(keys[1], payloads[1], rows, key_bytes, payload_bytes);
-        return;
-    }
-    differ = bh_sort_differ_text(keys[side], rows, key_bytes);
-    if (!differ) {
-        if (!side)
-            bh_sort_copy_out(job, first, rows);
-        return;
-    }
-    high = 64 - (uint32_t)__builtin_clzll(differ);
-    low = (uint32_t)__builtin_ctzll(differ);
-    bottom = high - low > BH_SORT_DIGITS * BH_SORT_DIGIT_BITS
-                 ? high - BH_SORT_DIGITS * BH_SORT_DIGIT_BITS
-                 : low;
-    passes = (high - bottom + BH_SORT_DIGIT_BITS - 1) / BH_SORT_DIGIT_BITS;
-    /* The highest digit may reach above what differs, where all are alike. */
-    for (i = 0; i < BH_SORT_DIGITS; i++)
-        shift[i] = i < passes ? bottom + i * BH_SORT_DIGIT_BITS : bottom;
+    *left = 0;
+    shift = low;
+    if (high - low > BH_SORT_DIGITS * BH_SORT_DIGIT_BITS)
+        *left = shift = high - BH_SORT_DIGITS * BH_SORT_DIGIT_BITS;
+    passes = (high - shift + BH_SORT_DIGIT_BITS - 1) / BH_SORT_DIGIT_BITS;
     memset(at, 0, sizeof at);
+    /* The highest digit may reach above what differs, where all are alike; the second of one, too. */
     if (passes == BH_SORT_DIGITS) {
-        for (i = 0; i < rows; i++) {
-            const uint64_t key = bh_element(keys[side], key_bytes, i) >> bottom;
+        for (i = 0; i < n; i++) {
+            const uint64_t key = bh_sort_row_key(rows, i, key_bytes, row_bytes) >> shift;
 
             at[0][(uint8_t)key]++;
             at[1][(uint8_t)(key >> BH_SORT_DIGIT_BITS)]++;
             at[2][(uint8_t)(key >> 2 * BH_SORT_DIGIT_BITS)]++;
         }
     } else {
-        for (i = 0; i < rows; i++) {
-            const uint64_t key = bh_element(keys[side], key_bytes, i);
+        for (i = 0; i < n; i++) {
+            const uint64_t key = bh_sort_row_key(rows, i, key_bytes, row_bytes) >> shift;
 
-            at[0][(uint8_t)(key >> shift[0])]++;
-            at[1][(uint8_t)(key >> shift[1])]++;
+            at[0][(uint8_t)key]++;
+            at[1][(uint8_t)(key >> BH_SORT_DIGIT_BITS)]++;
         }
     }
-    for (i = 0; i < passes; i++) {
-        if (bh_sort_places(at[i], rows))
+    for (j = 0; j < passes; j++, shift += BH_SORT_DIGIT_BITS) {
+        void *from = rows;
+
+        if (bh_sort_places(at[j], n))
             continue;
-        bh_sort_pass(keys[side], payloads[side], keys[!side], payloads[!side], rows, at[i],
-                     shift[i], key_bytes, payload_bytes);
-        side = !side;
+        for (i = 0; i < n; i++) {
+            const uint64_t key = bh_sort_row_key(from, i, key_bytes, row_bytes);
+            const uint32_t to = at[j][(uint8_t)(key >> shift)]++;
+
+            bh_sort_row_store(other, to, bh_sort_row_load(from, i, row_bytes), row_bytes);
+        }
+        rows = other;
+        other = from;
     }
-    if (!side)
-        bh_sort_copy_out(job, first, rows);
-    if (bottom > low)
-        bh_sort_runs(job, first, rows, bottom, key_bytes, payload_bytes);
+    return rows;
 }
 
-#define BH_SORT_INSTANCE(key, payload)                                                             \
-    static void bh_sort_leaf_##key##_##payload(const bh_sort_job *job, uint64_t first,             \
-                                               uint64_t rows, uint32_t side)                       \
-    {                                                                                              \
-        bh_sort_leaf_text(job, first, rows, side, key, payload);                                   \
+BH_FN uint64_t bh_sort_rows_differ(const void *rows, uint32_t n, const uint32_t key_bytes,
+                                   const uint32_t row_bytes)
+{
+    const uint64_t one = bh_sort_row_key(rows, 0, key_bytes, row_bytes);
+    uint64_t differ = 0;
+    uint32_t i;
+
+    for (i = 1; i < n; i++)
+        differ |= bh_sort_row_key(rows, i, key_bytes, row_bytes) ^ one;
+    return differ;
+}
+
+/* Sorts n rows, with as much memory beside them, into the order of all bits that `differ` says. What
+ * the passes have left is sorted run by run: `self` is this function's instance. */
+typedef void *(*bh_sort_rows)(void *rows, void *other, uint32_t n, uint64_t differ);
+
+BH_FN void *bh_sort_rows_text(bh_sort_rows self, void *rows, void *other, uint32_t n,
+                              uint64_t differ, const uint32_t key_bytes, const uint32_t row_bytes)
+{
+    uint32_t left, begin, end, i;
+    char *sorted, *beside;
+
+    if (!differ)
+        return rows;
+    if (n <= BH_SORT_INSERT) {
+        bh_sort_insert(rows, n, key_bytes, row_bytes);
+        return rows;
     }
-BH_SORT_INSTANCE(4, 0)
-BH_SORT_INSTANCE(4, 4)
-BH_SORT_INSTANCE(4, 8)
-BH_SORT_INSTANCE(8, 0)
-BH_SORT_INSTANCE(8, 4)
-BH_SORT_INSTANCE(8, 8)
-#undef BH_SORT_INSTANCE
+    sorted = (char *)bh_sort_passes(rows, other, n, differ, &left, key_bytes, row_bytes);
+    beside = (char *)(sorted == rows ? other : rows);
+    if (!left)
+        return sorted;
+    for (begin = 0; begin < n; begin = end) {
+        const uint64_t upper = bh_sort_row_key(sorted, begin, key_bytes, row_bytes) >> left;
+
+        for (end = begin + 1; end < n; end++)
+            if (bh_sort_row_key(sorted, end, key_bytes, row_bytes) >> left != upper)
+                break;
+        if (end - begin > 1) {
+            char *run = sorted + (uint64_t)begin * row_bytes;
+            const uint32_t run_rows = end - begin;
+            const void *run_sorted;
+
+            if (run_rows <= BH_SORT_INSERT) {
+                bh_sort_insert(run, run_rows, key_bytes, row_bytes);
+                continue;
+            }
+            run_sorted = self(run, beside + (uint64_t)begin * row_bytes, run_rows,
+                              bh_sort_rows_differ(run, run_rows, key_bytes, row_bytes));
+            if (run_sorted != run)
+                for (i = 0; i < run_rows; i++)
+                    bh_sort_row_store(run, i, bh_sort_row_load(run_sorted, i, row_bytes),
+                                      row_bytes);
+        }
+    }
+    return sorted;
+}
+
+/* One column of sorted rows: a word of `bytes` bytes, from bit `shift` of word `word` of each row. */
+BH_FN void bh_sort_column_out(const void *sorted, uint64_t n, void *to, int stream,
+                              const uint32_t bytes, const uint32_t row_bytes, const uint32_t word,
+                              const uint32_t shift)
+{
+    const uint64_t *words = (const uint64_t *)sorted + word;
+    const uint32_t stride = row_bytes / 8, line_rows = 64 / bytes;
+    uint64_t i = 0, end;
+    uint32_t j;
+
+    if (stream) {
+        end = ((0 - (uint64_t)(uintptr_t)to) & 63) / bytes;
+        for (; i < end && i < n; i++)
+            bh_element_set(to, bytes, i, words[i * stride] >> shift);
+        for (; n - i >= line_rows; i += line_rows) {
+            union {
+                uint64_t eights[8];
+                uint32_t fours[16];
+            } __attribute__((aligned(64))) line;
+
+            for (j = 0; j < line_rows; j++)
+                if (bytes == 8)
+                    line.eights[j % 8] = words[(i + j) * stride] >> shift;
+                else
+                    line.fours[j] = (uint32_t)(words[(i + j) * stride] >> shift);
+            bh_line_stream((char *)to + i * bytes, &line);
+        }
+    }
+    for (; i < n; i++)
+        bh_element_set(to, bytes, i, words[i * stride] >> shift);
+}
+
+BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *payloads,
+                             uint64_t many, void *keys_to, void *payloads_to, void *memory,
+                             int stream, const uint32_t key_bytes, const uint32_t payload_bytes)
+{
+    const uint32_t row_bytes = bh_sort_row_bytes(key_bytes, payload_bytes), n = (uint32_t)many;
+    const uint64_t one = bh_element(keys, key_bytes, 0);
+    uint64_t differ = 0;
+    const void *sorted;
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        const uint64_t key = bh_element(keys, key_bytes, i);
+        bh_sort_row row = {key, 0};
+
+        differ |= key ^ one;
+        if (payload_bytes)
+            row.payload = payloads ? bh_element(payloads, payload_bytes, i) : i;
+        if (row_bytes == 8 && payload_bytes)
+            row.key |= row.payload << 32;
+        bh_sort_row_store(memory, i, row, row_bytes);
+    }
+    /* Keys that are in order already are not rare, and evenly spaced ones are what counting sorts
+     * are slowest at: their digits come in an order in which stores push each other out of the
+     * cache. */
+    for (i = 1; i < n; i++)
+        if (bh_element(keys, key_bytes, i) < bh_element(keys, key_bytes, i - 1))
+            break;
+    sorted = i < n ? sort(memory, (char *)memory + many * row_bytes, n, differ) : memory;
+    bh_sort_column_out(sorted, n, keys_to, stream, key_bytes, row_bytes, 0, 0);
+    if (payload_bytes)
+        bh_sort_column_out(sorted, n, payloads_to, stream, payload_bytes, row_bytes,
+                           row_bytes == 16, row_bytes == 8 ? 32 : 0);
+    if (stream)
+        bh_stream_end();
+}
+
+#define BH_SORT_ROWS(key, row)                                                                     \
+    static void *bh_sort_rows_##key##_##row(void *rows, void *other, uint32_t n, uint64_t differ)  \
+    {                                                                                              \
+        return bh_sort_rows_text(bh_sort_rows_##key##_##row, rows, other, n, differ, key, row);    \
+    }
+BH_SORT_ROWS(4, 8)
+BH_SORT_ROWS(4, 16)
+BH_SORT_ROWS(8, 8)
+BH_SORT_ROWS(8, 16)
+#undef BH_SORT_ROWS
+
+#define BH_SORT_LEAF(key, payload, row)                                                            \
+    static void bh_sort_leaf_##key##_##payload(const void *keys, const void *payloads,             \
+                                               uint64_t rows, void *keys_to, void *payloads_to,    \
+                                               void *memory, int stream)                           \
+    {                                                                                              \
+        bh_sort_leaf_text(bh_sort_rows_##key##_##row, keys, payloads, rows, keys_to, payloads_to,  \
+                          memory, stream, key, payload);                                           \
+    }
+BH_SORT_LEAF(4, 0, 8)
+BH_SORT_LEAF(4, 4, 8)
+BH_SORT_LEAF(4, 8, 16)
+BH_SORT_LEAF(8, 0, 8)
+BH_SORT_LEAF(8, 4, 16)
+BH_SORT_LEAF(8, 8, 16)
+#undef BH_SORT_LEAF
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* So many parts that one of them is half a leaf, if they are alike; a power of two. */
+/* So many parts that one of them is a leaf as planned, if they are alike; a power of two. */
 static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t most)
 {
-    const uint64_t bytes = rows * (job->key_bytes + job->payload_bytes);
+    const uint64_t bytes = rows * bh_sort_row_bytes(job->key_bytes, job->payload_bytes);
     uint32_t parts = 2;
 
-    while (parts < most && bytes / parts > BH_SORT_LEAF_BYTES / 2)
+    while (parts < most && bytes / parts > BH_SORT_PLAN_BYTES)
         parts *= 2;
     return parts;
 }
@@ -340,31 +448,46 @@ static void bh_sort_step(const bh_sort_job *job, const void *keys, const void *p
     bh_partition_scatter(job->where, &p);
 }
 
+/* Copies rows of the spare arrays to the output. */
+static void bh_sort_copy_out(const bh_sort_job *job, uint64_t first, uint64_t rows)
+{
+    memcpy(bh_element_at(job->keys[1], job->key_bytes, first),
+           bh_element_of(job->keys[0], job->key_bytes, first), rows * job->key_bytes);
+    if (job->payload_bytes)
+        memcpy(bh_element_at(job->payloads[1], job->payload_bytes, first),
+               bh_element_of(job->payloads[0], job->payload_bytes, first),
+               rows * job->payload_bytes);
+}
+
 /* Sorts rows that lie on `side` into the output: by the calling thread, with the memory of one
  * task. */
 static void bh_sort_alone(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
-                          void *memory)
+                          uint64_t task)
 {
+    const void *keys = bh_element_of(job->keys[side], job->key_bytes, first);
+    const void *payloads = bh_element_of(job->payloads[side], job->payload_bytes, first);
     uint64_t counts[256];
     uint32_t parts, bits, i;
 
-    if (rows * (job->key_bytes + job->payload_bytes) <= BH_SORT_LEAF_BYTES) {
-        job->leaf(job, first, rows, side);
+    if (!rows)
+        return;
+    if (rows <= job->leaf_most) {
+        job->leaf(keys, payloads, rows, bh_element_at(job->keys[1], job->key_bytes, first),
+                  bh_element_at(job->payloads[1], job->payload_bytes, first),
+                  job->leaves + task * 2 * BH_SORT_LEAF_BYTES, job->stream);
         return;
     }
-    bits = bh_sort_bits(job->where, bh_element_of(job->keys[side], job->key_bytes, first), rows,
-                        job->key_bytes, 1);
+    bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, 1);
     if (!bits) {
         if (!side)
             bh_sort_copy_out(job, first, rows);
         return;
     }
     parts = bh_sort_parts(job, rows, 256);
-    bh_sort_step(job, bh_element_of(job->keys[side], job->key_bytes, first),
-                 bh_element_of(job->payloads[side], job->payload_bytes, first), first, rows, !side,
-                 bits, parts, memory, 1, counts);
+    bh_sort_step(job, keys, payloads, first, rows, !side, bits, parts,
+                 (char *)job->memory + task * job->task_bytes, 1, counts);
     for (i = 0; i < parts; i++) {
-        bh_sort_alone(job, first, counts[i], !side, memory);
+        bh_sort_alone(job, first, counts[i], !side, task);
         first += counts[i];
     }
 }
@@ -386,7 +509,6 @@ typedef struct bh_sort_share {
 static void bh_sort_share_task(void *argument, uint64_t task)
 {
     bh_sort_share *s = (bh_sort_share *)argument;
-    void *memory = (char *)s->job->memory + task * s->job->task_bytes;
     uint64_t first = s->first, taken;
     uint32_t done = 0, i;
 
@@ -395,7 +517,7 @@ static void bh_sort_share_task(void *argument, uint64_t task)
             for (; done < i; done++)
                 first += s->counts[done];
             if (s->counts[i] <= s->most)
-                bh_sort_alone(s->job, first, s->counts[i], s->side, memory);
+                bh_sort_alone(s->job, first, s->counts[i], s->side, task);
         }
     }
 }
@@ -410,8 +532,8 @@ static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uin
     bh_sort_share share = {job, counts, first, rows / (4 * job->tasks), 0, parts, side};
     uint32_t i;
 
-    if (share.most * (job->key_bytes + job->payload_bytes) < BH_SORT_LEAF_BYTES)
-        share.most = BH_SORT_LEAF_BYTES / (job->key_bytes + job->payload_bytes);
+    if (share.most < job->leaf_most)
+        share.most = job->leaf_most;
     bh_tasks_run(job->where, bh_sort_share_task, &share, job->tasks);
     for (i = 0; i < parts; i++) {
         if (counts[i] > share.most)
@@ -429,7 +551,7 @@ static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t ro
     uint32_t parts = bh_sort_parts(job, rows, 256);
 
     if (job->tasks == 1) {
-        bh_sort_alone(job, first, rows, side, job->memory);
+        bh_sort_alone(job, first, rows, side, 0);
         return;
     }
     if (!bits) {
@@ -444,24 +566,6 @@ static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t ro
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Brings the input to where a leaf may begin: to the spare arrays, or, where nothing needs to
- * move, nowhere. Answers the side. */
-static uint32_t bh_sort_bring(const bh__sort *s)
-{
-    const int payloads_there = !s->payload_bytes || s->payloads == s->payloads_out;
-    uint64_t i;
-
-    if (s->keys == s->keys_out && payloads_there)
-        return 1;
-    memcpy(s->keys_spare, s->keys, s->n * s->key_bytes);
-    if (s->payload_bytes && s->payloads)
-        memcpy(s->payloads_spare, s->payloads, s->n * s->payload_bytes);
-    else if (s->payload_bytes)
-        for (i = 0; i < s->n; i++)
-            bh_element_set(s->payloads_spare, s->payload_bytes, i, i);
-    return 0;
-}
-
 static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
 {
     static const bh_sort_leaf leaves[2][3] = {
@@ -469,46 +573,58 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         {bh_sort_leaf_8_0, bh_sort_leaf_8_4, bh_sort_leaf_8_8},
     };
     const uint64_t width = where->executor->width(where->executor->state);
-    const uint32_t row_bytes = s->key_bytes + s->payload_bytes;
+    const uint64_t row_bytes = bh_sort_row_bytes(s->key_bytes, s->payload_bytes);
     bh_sort_job job = {where,
                        leaves[s->key_bytes / 8][s->payload_bytes / 4],
                        {s->keys_spare, s->keys_out},
                        {s->payloads_spare, s->payloads_out},
                        s->key_bytes,
                        s->payload_bytes,
+                       s->n * (s->key_bytes + s->payload_bytes) >= BH_PART_STREAM_BYTES,
+                       BH_SORT_LEAF_BYTES / row_bytes,
                        NULL,
                        0,
+                       NULL,
                        0};
-    uint64_t counts_bytes, bytes, least;
+    uint64_t few[2 * BH_SORT_FEW_BYTES / 8], counts_bytes, leaves_bytes, bytes;
     uint64_t *counts;
     uint32_t parts, bits;
 
-    if (s->n < BH_SORT_FEW || (width < 2 && s->n * row_bytes <= BH_SORT_LEAF_BYTES)) {
+    if (s->n <= BH_SORT_FEW_BYTES / row_bytes) {
         if (s->n)
-            job.leaf(&job, 0, s->n, bh_sort_bring(s));
+            job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few, 0);
         return 1;
     }
-    /* At least some parts for each task, so that none waits long for the last one. */
-    parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
-    least = width > 1 ? 8 * width : 1;
-    while (parts < least && parts < 256 && s->n / parts > 1024)
-        parts *= 2;
+    parts = 1;
+    job.tasks = 1;
+    if (s->n > job.leaf_most || width > 1) {
+        /* At least some parts for each task, so that none waits long for the last one. */
+        parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
+        while (width > 1 && parts < 8 * width && parts < 256 && s->n / parts > 1024)
+            parts *= 2;
+        job.tasks = s->n / BH_SHARE_LEAST;
+        if (job.tasks > width)
+            job.tasks = width;
+        if (!job.tasks)
+            job.tasks = 1;
+    }
     job.task_bytes = bh_part_task_bytes(parts < 256 ? 256 : parts, s->key_bytes, s->payload_bytes);
-    job.tasks = ((4ull << 20) + s->n / 16 - 8 * parts) / job.task_bytes;
-    if (job.tasks > width)
-        job.tasks = width;
-    if (job.tasks > s->n / 2048)
-        job.tasks = s->n / 2048;
     counts_bytes = bh_part_lines_up(8ull * parts);
-    bytes = counts_bytes + job.tasks * job.task_bytes;
+    leaves_bytes = job.tasks * 2 * BH_SORT_LEAF_BYTES;
+    bytes = counts_bytes + leaves_bytes + job.tasks * job.task_bytes;
     counts = (uint64_t *)where->system->allocate(where->system->state, bytes);
     if (!counts)
         return 0;
-    job.memory = (char *)counts + counts_bytes;
-    bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.tasks);
-    bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.tasks,
-                 counts);
-    bh_sort_parts_of(&job, counts, parts, 0, s->n, 0);
+    job.leaves = (char *)counts + counts_bytes;
+    job.memory = job.leaves + leaves_bytes;
+    if (parts == 1) {
+        job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves, 0);
+    } else {
+        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.tasks);
+        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.tasks,
+                     counts);
+        bh_sort_parts_of(&job, counts, parts, 0, s->n, 0);
+    }
     where->system->release(where->system->state, counts, bytes);
     return 1;
 }

@@ -22,8 +22,10 @@
 /* Tasks of one call, at most: a number or a few of each stand on the caller's stack. */
 #define BH_TASKS_MOST 256u
 
-/* With fewer rows than this the calling thread is done sooner than another one wakes up. */
+/* With fewer rows than this the calling thread is done sooner than another one wakes up: of what
+ * takes nanoseconds a row, and of what only runs along its arrays. */
 #define BH_SHARE_LEAST 8192u
+#define BH_SHARE_LEAST_ALONG 32768u
 
 BH_FN uint64_t bh_element(const void *array, uint32_t bytes, uint64_t i)
 {

@@ -4,7 +4,7 @@
 
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench && -x $bench-lines ]] || exit 77
-experiments='operations growth peers calls threads sizes dynamic hostile lines'
+experiments='operations growth peers calls threads sizes dynamic hostile lines primitives'
 
 expect_success "$BULKHASH" bench --help
 for word in --experiment --keys --fill --widths --threads --repetitions --quick --json $experiments; do
@@ -71,9 +71,11 @@ hit, grown
 miss, grown
 hit, turned over
 miss, turned over
+partition, 512 parts .*of copying the keys
 END
 for line in 'find, half present' 'find, callers .*times one thread' 'find, calls of 16 ' \
-    'find, calls of 1024, cached' 'erase, 6000 keys'; do
+    'find, calls of 1024, cached' 'erase, 6000 keys' 'sort .*of copying the pairs' \
+    'gather .*limit.* ratio'; do
     grep -Eq "^$line" "$out" || failed "bench -e all: no line '$line': $(cat "$out")"
 done
 # Beside each peer that is there, or a word about those that are not.
@@ -98,11 +100,11 @@ fields='experiment name design device target op keys key_bytes value_bytes fill 
     threads state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest
     bar bar_is met'
 expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls \
-    --json
+    -e primitives --json
 awk -v fields="$fields" '
     BEGIN { count = split(fields, field) }
     {
-        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines|threads|calls)",/ || /nan|inf/ ||
+        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines|threads|calls|primitives)",/ || /nan|inf/ ||
             $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
         rest = $0
         for (i = 1; i <= count; i++) {
@@ -112,7 +114,7 @@ awk -v fields="$fields" '
         }
         if (bad) { print "bad: " $0; exit 1 }
     }' "$out" >problem || failed "bench --json: $(cat problem)"
-for experiment in operations growth dynamic lines threads calls; do
+for experiment in operations growth dynamic lines threads calls primitives; do
     (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
         failed "bench --json: too little of $experiment: $(cat "$out")"
 done
