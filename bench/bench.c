@@ -440,7 +440,7 @@ static void print_value(const char *name, samples *s)
 
 static void print_text(result *r, samples *judged, int met)
 {
-    printf("%-22s", r->name);
+    printf("%-26s", r->name);
     if (r->mops.count)
         printf(" %8.1f M/s", median(&r->mops));
     if (r->limit.count) {

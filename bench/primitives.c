@@ -194,11 +194,17 @@ static void run_apart(work *w)
 static void run_repetition(work *w, uint32_t repetition)
 {
     const bh_seed seed = bh_seed_expand(repetition);
-    uint64_t random = repetition;
+    uint64_t random = repetition, i;
 
     fill_keys(w->b, w->keys, 0, w->n, salt_of(repetition));
     fill_values(w->b, w->payloads, w->keys, w->n);
-    draw_last(w->indexes, w->n, w->n, &random);
+    for (i = w->n; i > 1; i--) {
+        uint64_t other = bh_seed_next(&random) % i;
+        uint32_t index = w->indexes[i - 1];
+
+        w->indexes[i - 1] = w->indexes[other];
+        w->indexes[other] = index;
+    }
     run_partition(w, PARTITION, NULL, 0);
     run_partition(w, BY_HASH, &seed, 0);
     run_partition(w, PAIRS, NULL, w->payload_bytes);

@@ -21,6 +21,8 @@ sizes           sizes
 dynamic         dynamic
 hostile         hostile
 lines           lines
+hashfight-50M   hashfight   -n 50000000
+hashfight-200M  hashfight   -n 200000000 -r 3
 primitives-4-4  primitives  -w 4,4
 primitives-8-8  primitives  -w 8,8
 kmers           kmers
