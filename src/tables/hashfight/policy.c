@@ -92,7 +92,9 @@ typedef struct hashfight {
     uint64_t spare_keys; /* pairs that it was made for, and their slots */
     uint64_t spare_slots;
     uint64_t held;   /* bytes of temporary memory that a merge has */
-    uint32_t small_pages; /* the largest generation is large and lies on pages of the base size */
+    uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
+    uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
+    uint32_t small_pages;  /* the largest generation is large and lies on pages of the base size */
 } hashfight;
 
 static hashfight *of(bh_table *table)
@@ -244,7 +246,7 @@ static void publish(hashfight *t)
 {
     bh_table *table = &t->table;
     bh_hf_geometry *g = &t->geometry;
-    uint64_t slots = BH_HF_BUFFER_MOST, i;
+    uint64_t slots = BH_HF_BUFFER_MOST, built = 0, i;
 
     table->bytes = t->buffer.committed + t->spare.committed;
     for (i = 0; i < g->generations; i++) {
@@ -252,14 +254,22 @@ static void publish(hashfight *t)
             continue;
         table->bytes += t->block[i].committed;
         slots += slots_of(&g->generation[i]);
+        built += t->built[i];
     }
     table->slots = slots + (t->spare.memory ? t->spare_slots : 0);
-    table->max_keys = table->keys + BH_HF_BUFFER_MOST - t->tail.tail;
+    table->max_keys = table->keys + BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
     if (t->spare.memory && table->max_keys < t->spare_keys)
         table->max_keys = t->spare_keys;
-    table->min_keys = table->options.min_fill > 0 && slots > 4 * BH_HF_BUFFER_MOST
-                          ? (uint64_t)(table->options.min_fill * (double)slots)
-                          : 0;
+    table->min_keys = 0;
+    if (table->options.min_fill > 0 && slots > 4 * BH_HF_BUFFER_MOST && slots > t->floor_slots) {
+        table->min_keys = (uint64_t)(table->options.min_fill * (double)slots);
+        /* A small generation has far more room for a tail than it needs. Whatever it has, a quarter
+         * of what was built must be gone, or it would be built anew for every call. */
+        if (table->min_keys > built - built / 4)
+            table->min_keys = built - built / 4;
+        if (table->min_keys > t->shrink_below)
+            table->min_keys = t->shrink_below;
+    }
     bh__note_peak(table, 0);
 }
 
@@ -274,6 +284,7 @@ typedef struct list {
     uint64_t n;
     uint32_t payload_bytes;
     uint32_t indexed;
+    uint32_t distinct; /* no two keys are equal */
     const void *values;
     uint8_t *outcomes;
 } list;
@@ -286,8 +297,13 @@ typedef struct plan {
     uint64_t contested_words;
 } plan;
 
-/* Answers 0 when it would be beyond what can be addressed. */
-static int make_plan(const bh_table *table, uint64_t pairs, uint64_t quota, plan *p)
+/* Pairs of a generation that has only a tail, at most: all are in one region then. */
+#define ALONE_MOST (1ull << 31)
+
+/* For so many pairs, in `regions` regions at most, with room in the tail for `quota` of each at
+ * least. Answers 0 when it would be beyond what can be addressed. */
+static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t quota,
+                     plan *p)
 {
     double f = table->options.hashfight.slots_per_key, active;
     uint64_t per_line = slots_per_line(table), line = 0, capacity;
@@ -297,13 +313,16 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t quota, plan
     if (pairs > 1ull << 40)
         return 0;
     g->regions = pairs / BH_HF_REGION_KEYS + 1;
-    if (g->regions > REGIONS_MOST)
-        g->regions = REGIONS_MOST;
+    if (g->regions > regions)
+        g->regions = regions;
+    if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
+        g->regions = 1;
     active = (double)pairs / (double)g->regions;
     for (g->rounds = 0; g->rounds < BH_HF_ROUNDS_MOST; g->rounds++) {
         bh_hf_round *r = &g->round[g->rounds];
 
-        if (active * (double)g->regions <= (double)table->options.hashfight.tail_keys)
+        if (active * (double)g->regions <= (double)table->options.hashfight.tail_keys &&
+            (g->rounds || g->regions == 1))
             break;
         r->slots = (uint64_t)(active * f) + 1;
         if (r->slots < ROUND_SLOTS_LEAST)
@@ -314,12 +333,14 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t quota, plan
         active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
     }
     g->region_lines = (line + BH_HF_LINE_GROUP - 1) / BH_HF_LINE_GROUP * BH_HF_LINE_GROUP;
-    /* Only a tail, but the pairs are laid out here first. */
-    if (!g->rounds)
-        g->region_lines = (pairs * 16 / BH_HF_LINE / BH_HF_LINE_GROUP + 1) * BH_HF_LINE_GROUP;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
     p->quota = (uint64_t)(4 * active) + 96;
+    /* Only a tail: there are as many as there are, but they are laid out here first. */
+    if (!g->rounds) {
+        g->region_lines = (pairs * 16 / BH_HF_LINE / BH_HF_LINE_GROUP + 1) * BH_HF_LINE_GROUP;
+        p->quota = pairs;
+    }
     if (p->quota < quota)
         p->quota = quota;
     if (!bh__mul(g->regions, p->quota, &capacity))
@@ -336,38 +357,97 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t quota, plan
     return !a.overflowed;
 }
 
-/* Memory for a generation: the spare block, or a new one. `freed` bytes of the table will be given
- * back when it is in place: the budget is for what the table keeps. */
-static bh_status make_block(hashfight *t, uint64_t bytes, uint64_t freed, bh__block *block)
+static void drop_spare(hashfight *t)
+{
+    t->table.bytes -= t->spare.committed;
+    bh__block_destroy(&t->spare, &t->table.backend->system);
+}
+
+/* Gives the spare block for a generation; give_back() undoes it. */
+static bh_status take_spare(hashfight *t, bh__block *block, int *was_spare)
+{
+    *was_spare = 1;
+    *block = t->spare;
+    t->spare.memory = 0;
+    t->spare.committed = 0;
+    t->table.bytes -= block->committed;
+    return BH_OK;
+}
+
+/* Whether so many bytes more than `used` are beyond the budget. */
+static int over_budget(const bh_table *table, uint64_t used, uint64_t more)
+{
+    uint64_t budget = table->options.max_host_bytes;
+
+    return budget && (more > budget || used > budget - more);
+}
+
+/* Whether the budget has no block of so many bytes, even if the spare one were given up for it. */
+static int is_beyond(const hashfight *t, uint64_t bytes, uint64_t freed)
+{
+    uint64_t spare = t->spare.committed, committed;
+
+    return !bh__block_bytes(bytes, &committed) ||
+           ((!t->spare.memory || spare < bytes) &&
+            over_budget(&t->table, t->table.bytes - freed - spare, committed));
+}
+
+static bh_status fail_beyond(const hashfight *t, uint64_t bytes, uint64_t freed)
+{
+    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_host_bytes allows %llu",
+                    (unsigned long long)(t->table.bytes - freed - t->spare.committed + bytes),
+                    (unsigned long long)t->table.options.max_host_bytes);
+}
+
+/* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
+ * that is far too large, or what giving up one that is too small leaves room for. `freed` bytes of
+ * the table will be given back when it is in place: the budget is for what the table keeps. */
+static bh_status make_block(hashfight *t, uint64_t bytes, uint64_t freed, bh__block *block,
+                            int *was_spare)
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    uint64_t budget = table->options.max_host_bytes, committed;
+    uint64_t spare = t->spare.committed, used = table->bytes - freed, committed;
+    int large_enough = t->spare.memory && spare >= bytes;
 
-    if (t->spare.memory && t->spare.committed >= bytes && t->spare.committed / 4 <= bytes) {
-        *block = t->spare;
-        t->spare.memory = 0;
-        t->spare.committed = 0;
-        table->bytes -= block->committed;
-        return BH_OK;
-    }
+    *was_spare = 0;
+    if (large_enough && spare / 4 <= bytes)
+        return take_spare(t, block, was_spare);
     if (!bh__block_bytes(bytes, &committed))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    if (budget && (committed > budget || table->bytes - freed > budget - committed))
-        return bh__fail(BH_ERR_FULL,
-                        "the table would need %llu bytes, and max_host_bytes allows %llu",
-                        (unsigned long long)(table->bytes - freed + committed),
-                        (unsigned long long)budget);
-    if (!bh__block_create(block, &backend->system, backend->pages, bytes))
+    if (is_beyond(t, bytes, freed))
+        return fail_beyond(t, bytes, freed);
+    if (over_budget(table, used, committed)) {
+        if (large_enough)
+            return take_spare(t, block, was_spare);
+        drop_spare(t);
+    }
+    if (!bh__block_create(block, &backend->system, backend->pages, bytes)) {
+        if (large_enough)
+            return take_spare(t, block, was_spare);
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                         (unsigned long long)(table->bytes + committed));
+    }
     bh__block_touch(block, &backend->executor, backend->pages, 0, block->committed);
     return BH_OK;
 }
 
-/* A block becomes the spare one, if there is none; else it is given back. */
+/* Nothing was built in this block. */
+static void give_back(hashfight *t, bh__block *block, int was_spare)
+{
+    if (was_spare) {
+        t->spare = *block;
+        t->table.bytes += block->committed;
+    } else {
+        bh__block_destroy(block, &t->table.backend->system);
+    }
+}
+
+/* A block of so many keys becomes the spare one if there is no larger one; else it is freed. */
 static void spare_block(hashfight *t, bh__block *block, uint64_t keys, uint64_t slots)
 {
+    if (t->spare.memory && t->spare.committed < block->committed)
+        drop_spare(t);
     if (t->spare.memory) {
         bh__block_destroy(block, &t->table.backend->system);
     } else {
@@ -535,7 +615,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
         goto no_scratch;
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + scratch.committed + w.block.committed +
-                      partition.task_bytes);
+                      (partition.tasks ? partition.task_count * partition.task_bytes : 0));
     primitives->partition_scatter(&where, &partition);
 
     for (region = 0; region < p->contested_words; region++)
@@ -574,21 +654,27 @@ no_partition:
     return result;
 }
 
-/* Builds a generation; on failure nothing has changed but outcomes. *pairs receives how many it
- * has. BH_ERR_UNSUPPORTED: the pairs are too unevenly spread, for there are many equal keys. */
+/*
+ * Builds a generation; on failure nothing has changed but outcomes. *pairs receives how many it
+ * has. BH_ERR_UNSUPPORTED: the pairs are too unevenly spread, because many keys are equal. Keys
+ * that are all different may have been chosen so that all want the same region: they get a single
+ * one, in which they have room whatever their hashes are, and a long tail for those who lose all
+ * its rounds.
+ */
 static bh_status build(hashfight *t, const list *from, uint64_t freed, bh_hf_generation *made,
                        bh__block *block, uint64_t *pairs)
 {
-    uint64_t quota = 0;
+    uint64_t quota = 0, regions = REGIONS_MOST;
 
     for (;;) {
+        int was_spare;
         bh_status status;
         built result;
         plan p;
 
-        if (!make_plan(&t->table, from->n, quota, &p))
+        if (!make_plan(&t->table, from->n, regions, quota, &p))
             return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-        status = make_block(t, p.bytes, freed, block);
+        status = make_block(t, p.bytes, freed, block, &was_spare);
         if (status)
             return status;
         p.g.lines += (uint64_t)(uintptr_t)block->memory;
@@ -601,12 +687,11 @@ static bh_status build(hashfight *t, const list *from, uint64_t freed, bh_hf_gen
             *made = p.g;
             return BH_OK;
         }
-        if (result == TOO_MANY_LEFT)
-            bh__block_destroy(block, &t->table.backend->system);
-        else
-            spare_block(t, block, from->n, slots_of(&p.g));
-        if (result == TOO_UNEVEN)
+        give_back(t, block, was_spare);
+        if (result == TOO_UNEVEN && (!from->distinct || regions == 1))
             return BH_ERR_UNSUPPORTED;
+        if (result == TOO_UNEVEN)
+            regions = 1;
         if (result == NO_MEMORY)
             return bh__fail(BH_ERR_MEMORY,
                             "the system gave no temporary memory to build a table of %llu pairs",
@@ -655,10 +740,8 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
 {
     uint64_t large = large_generations(t), i;
 
-    for (i = first; i < large; i++) {
-        t->table.keys_moved += t->built[i];
+    for (i = first; i < large; i++)
         bh__block_destroy(&t->block[i], &t->table.backend->system);
-    }
     for (i = first; i > 0 && t->built[i - 1] < pairs; i--) {
         t->geometry.generation[i] = t->geometry.generation[i - 1];
         t->block[i] = t->block[i - 1];
@@ -669,6 +752,8 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
     t->built[i] = pairs;
     t->tail.tail = 0;
     t->gone = 0;
+    t->shrink_below = UINT64_MAX;
+    t->table.changes++; /* positions in the table mean something else now */
     publish_buffer(t, first + 1);
     find_pages(t);
 }
@@ -761,18 +846,27 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
-    uint64_t large = large_generations(t), total = count + t->tail.tail, freed = 0, pairs, i;
+    uint64_t large = large_generations(t), total = count + t->tail.tail, freed = 0, stay = 0;
     uint64_t counts[READ_PARTS], list_keys, list_values, new_keys = (uint64_t)(uintptr_t)keys;
+    uint64_t pairs, i;
     bh_hf_generation made;
     bh__block memory, block;
     bh_status status;
     arena a = {0, 0};
     list from;
+    plan p;
 
-    for (i = first; i < large; i++) {
+    for (i = 0; i < first; i++)
+        stay += t->built[i];
+    for (; i < large; i++) {
         total += t->built[i];
         freed += t->block[i].committed;
     }
+    /* So many pairs at least: where not even they have room, nothing is read in vain. */
+    stay = stay < table->keys ? stay : table->keys;
+    if (make_plan(table, table->keys - stay + count, REGIONS_MOST, 0, &p) &&
+        is_beyond(t, p.bytes, freed))
+        return fail_beyond(t, p.bytes, freed);
     cut(&a, total, key_bytes);
     cut(&a, total, value_bytes);
     if (a.overflowed ||
@@ -798,6 +892,7 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     from.payloads = value_bytes ? pointer(list_values) : 0;
     from.payload_bytes = value_bytes;
     from.indexed = 0;
+    from.distinct = 1;
     from.values = 0;
     from.outcomes = 0;
     t->held = memory.committed;
@@ -806,8 +901,10 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     bh__block_destroy(&memory, &backend->system);
     if (status == BH_ERR_UNSUPPORTED)
         status = bh__fail(BH_ERR_FULL, "too many keys want the same part of the table");
-    if (!status)
+    if (!status) {
+        table->keys_moved += pairs - count;
         replace_generations(t, first, &made, &block, pairs);
+    }
     return status;
 }
 
@@ -853,6 +950,34 @@ static uint64_t make_places(hashfight *t, const void *keys, uint64_t count, bh_s
     return 0;
 }
 
+/* Memory for a generation of so many keys, kept until it is wanted. */
+static bh_status make_spare(hashfight *t, uint64_t keys)
+{
+    bh__block block;
+    bh_status status;
+    int was_spare;
+    plan p;
+
+    if (!make_plan(&t->table, keys, REGIONS_MOST, 0, &p))
+        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
+                        (unsigned long long)keys);
+    if (keys <= t->table.max_keys || t->spare.committed >= p.bytes)
+        return BH_OK;
+    status = make_block(t, p.bytes, 0, &block, &was_spare);
+    if (status)
+        return status;
+    spare_block(t, &block, keys, slots_of(&p.g));
+    t->table.changes++;
+    publish(t);
+    return BH_OK;
+}
+
+/* A call that comes looks at the number without holding the gate. */
+static void set_keys(hashfight *t, uint64_t keys)
+{
+    bh__atomic_store(&t->table.keys, keys, __ATOMIC_RELAXED);
+}
+
 /* Forgets all pairs; the largest block is kept for the next ones. */
 static void drop_all(hashfight *t)
 {
@@ -860,15 +985,10 @@ static void drop_all(hashfight *t)
 
     for (i = 0; i < large; i++)
         spare_block(t, &t->block[i], t->built[i], slots_of(&t->geometry.generation[i]));
-    t->table.keys = 0;
+    set_keys(t, 0);
     t->tail.tail = 0;
     t->gone = 0;
     publish_buffer(t, 0);
-}
-
-static void drop_spare(hashfight *t)
-{
-    bh__block_destroy(&t->spare, &t->table.backend->system);
 }
 
 /* Everything in one generation, as large as it must be. */
@@ -986,17 +1106,22 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
             job.wanted[i] = 0;
     }
     run_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
-    table->keys += job.inserted - job.erased;
+    set_keys(t, table->keys + job.inserted - job.erased);
     table->changes += job.inserted || job.erased || job.assigned;
     for (i = 0, t->gone = 0; i < t->tail.tail; i++)
         t->gone += ((const uint8_t *)pointer(t->tail.tail_gone))[i];
     publish(t);
     if (table->keys < table->min_keys) {
-        if (!rebuild(t))
+        if (!rebuild(t)) {
             table->shrinks++;
-        else
+            /* What reserve asked for stays, as far as there is memory. */
+            if (table->floor_keys > table->max_keys)
+                (void)make_spare(t, table->floor_keys);
+        } else {
             /* Not again before there are a good deal fewer keys. */
-            table->min_keys = table->keys - table->keys / 4;
+            t->shrink_below = table->keys - table->keys / 4;
+            publish(t);
+        }
     }
     return job.refused ? why : BH_OK;
 }
@@ -1086,6 +1211,7 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
     from.outcomes = batch->outcomes;
     from.values = batch->values;
     from.indexed = batch->outcomes != 0;
+    from.distinct = 0;
     from.payload_bytes = !from.indexed             ? table->options.value_bytes
                          : batch->n > UINT32_MAX ? 8
                                                  : 4;
@@ -1096,11 +1222,10 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
         freed += t->block[i].committed;
     if (!table->keys && !build(t, &from, freed, &made, &block, &pairs)) {
         replace_generations(t, 0, &made, &block, pairs);
-        table->keys = pairs;
-        table->changes++;
+        set_keys(t, pairs);
         publish(t);
         /* Room was made for all elements; if many were equal it is far too much. */
-        if (table->keys < table->min_keys)
+        if ((double)pairs * natural_fill(table) < table->options.min_fill * (double)batch->n)
             (void)rebuild(t);
         inserted = 1;
     }
@@ -1140,8 +1265,17 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
         n = batch->n - first < room ? batch->n - first : room;
         part = part_of(table, batch, first, n);
         if (!run_chunk(t, &part, &c, &status)) {
-            bh_status why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
+            bh_status why;
 
+            if (room > SMALL_CHUNK) {
+                /* A small chunk is sorted without asking the system for anything. */
+                room = SMALL_CHUNK;
+                a.at = ((uint64_t)(uintptr_t)small + 63) / 64 * 64;
+                cut_chunk(&a, table, room, &c);
+                n = 0;
+                continue;
+            }
+            why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
             status = status ? status : why;
             refuse(&part);
         }
@@ -1267,27 +1401,19 @@ static bh_status perform(bh_table *table, const bh__batch *batch)
  * The whole table
  * --------------------------------------------------------------------------------------------- */
 
-/* Memory for a generation of so many keys, kept until it is wanted. */
-static bh_status make_spare(hashfight *t, uint64_t keys)
+/* Makes room for so many keys, which the table keeps until compact. */
+static bh_status keep_room(hashfight *t, uint64_t keys)
 {
-    bh__block block;
-    bh_status status;
+    bh_status status = make_spare(t, keys);
     plan p;
 
-    if (!make_plan(&t->table, keys, 0, &p))
-        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
-                        (unsigned long long)keys);
-    if (keys <= BH_HF_BUFFER_MOST || t->spare.committed >= p.bytes)
-        return BH_OK;
-    status = make_block(t, p.bytes, t->spare.committed, &block);
-    if (status)
-        return status;
-    drop_spare(t);
-    publish(t);
-    spare_block(t, &block, keys, slots_of(&p.g));
-    t->table.changes++;
-    publish(t);
-    return BH_OK;
+    if (!status && keys > t->table.floor_keys) {
+        t->table.floor_keys = keys;
+        if (keys > BH_HF_BUFFER_MOST && make_plan(&t->table, keys, REGIONS_MOST, 0, &p))
+            t->floor_slots = slots_of(&p.g) + BH_HF_BUFFER_MOST;
+        publish(t);
+    }
+    return status;
 }
 
 static bh_status create(const bh_table *plan_of_table, bh_table **made)
@@ -1300,7 +1426,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     bh_status status;
     hashfight *t;
     arena a = {0, 0};
-    uint64_t i;
+    uint64_t bytes, i;
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
@@ -1314,16 +1440,17 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
         t->block[i] = none;
     t->spare = none;
-    t->gone = t->held = 0;
+    t->gone = t->held = t->floor_slots = 0;
+    t->shrink_below = UINT64_MAX;
     t->small_pages = 0;
 
     cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
     cut(&a, BH_HF_BUFFER_MOST, 1);
-    if (o->max_host_bytes && a.at > o->max_host_bytes) {
+    if (!bh__block_bytes(a.at, &bytes) || over_budget(&checked, 0, bytes)) {
         status = bh__fail(BH_ERR_FULL,
                           "the table would need %llu bytes, and max_host_bytes allows %llu",
-                          (unsigned long long)a.at, (unsigned long long)o->max_host_bytes);
+                          (unsigned long long)bytes, (unsigned long long)o->max_host_bytes);
     } else if (!bh__block_create(&t->buffer, system, BH_PAGES_SMALL, a.at)) {
         status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                           (unsigned long long)a.at);
@@ -1335,9 +1462,8 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
         t->tail.tail_keys = cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
         t->tail.tail_values = cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
         t->tail.tail_gone = cut(&a, BH_HF_BUFFER_MOST, 1);
-        t->table.floor_keys = o->capacity;
         publish(t);
-        status = make_spare(t, o->capacity);
+        status = keep_room(t, o->capacity);
         if (status)
             bh__block_destroy(&t->buffer, system);
     }
@@ -1369,13 +1495,7 @@ static const void *geometry(const bh_table *table)
 
 static bh_status reserve(bh_table *table, uint64_t keys)
 {
-    bh_status status = make_spare(of(table), keys);
-
-    if (!status && keys > table->floor_keys) {
-        table->floor_keys = keys;
-        publish(of(table));
-    }
-    return status;
+    return keep_room(of(table), keys);
 }
 
 static void shrink(bh_table *table)
@@ -1387,12 +1507,15 @@ static bh_status compact(bh_table *table)
 {
     hashfight *t = of(table);
     uint64_t large = large_generations(t);
+    plan p;
 
-    table->floor_keys = 0;
+    table->floor_keys = t->floor_slots = 0;
     drop_spare(t);
     publish(t);
     /* Not for a part in 32, nor for what is in the buffer alone. */
-    if (!large || (t->geometry.generations == 1 && t->built[0] - table->keys <= t->built[0] / 32))
+    if (!large ||
+        (t->geometry.generations == 1 && make_plan(table, table->keys, REGIONS_MOST, 0, &p) &&
+         p.bytes >= t->block[0].committed - t->block[0].committed / 32))
         return BH_OK;
     return rebuild(t);
 }

@@ -1,0 +1,1006 @@
+/* ctest: every target */
+/*
+ * HashFight's own promises: whatever is built at once is whole, with every number of regions,
+ * rounds and places in the tail; empty slots are never taken for keys; a table that changes in
+ * many calls stays one list of distinct keys and moves each a few times only; and memory is what
+ * was said. What holds for every design is in contract.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/batch.h"
+#include "support/check.h"
+#include "support/memory.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/system.h"
+#include "support/tables.h"
+
+#define BH_TARGET_SCALAR 1
+#include "targets/target.h"
+
+#include "primitives/hash.h"
+
+/* Pairs that the buffer holds, and pairs of a region: see policy.c. */
+enum { BUFFER = 512, REGION = 65536 };
+
+static bh_context *context;
+
+static int hashfight_start(void **state)
+{
+    (void)state;
+    context = context_new(2, NULL, NULL);
+    return 0;
+}
+
+static int hashfight_end(void **state)
+{
+    (void)state;
+    bh_context_destroy(context);
+    return 0;
+}
+
+static bh_table_options fight_options(test_widths widths, uint64_t capacity)
+{
+    bh_table_options options;
+
+    bh_table_options_init(&options, widths.key_bytes, widths.value_bytes, capacity);
+    options.design = BH_HASHFIGHT;
+    options.seed = test_seed();
+    options.seed_fixed = 1;
+    return options;
+}
+
+static bh_table *fight_table(test_widths widths)
+{
+    const bh_table_options options = fight_options(widths, 1);
+    return table_with(context, &options);
+}
+
+/* Keys first .. first + n - 1 of all; element i has value first + i. */
+static batch numbered(test_widths widths, uint64_t first, uint64_t n)
+{
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(widths.key_bytes, 77, first + i), first + i);
+    }
+    return all;
+}
+
+/* Keys [from, to) and no others are there, each in one place, with their numbers plus `added`. */
+static void check_holds(bh_table *table, test_widths widths, uint64_t from, uint64_t to,
+                        uint64_t added)
+{
+    const uint64_t mask = test_width_mask(widths.value_bytes);
+    batch all = numbered(widths, from, to - from);
+    batch others = numbered(widths, to, 1000);
+    pairs content = table_pairs(table, widths.key_bytes, widths.value_bytes, 1 + (to - from) / 3);
+
+    table_check_stats(table);
+    check(content.count == to - from, "%llu keys instead of %llu",
+          (unsigned long long)content.count, (unsigned long long)(to - from));
+    for (uint64_t i = 0; i < all.n; i++) {
+        batch_set_value(&all, i, 0);
+    }
+    check_status(batch_call(table, BH_FIND, &all), BH_OK);
+    batch_check_all(&all, BH_FOUND);
+    for (uint64_t i = 0; i < all.n; i++) {
+        check(batch_value(&all, i) == ((from + i + added) & mask), "key %llu has value %llu",
+              (unsigned long long)(from + i), (unsigned long long)batch_value(&all, i));
+    }
+    check_status(batch_call(table, BH_FIND, &others), BH_OK);
+    batch_check_all(&others, BH_MISSING);
+    pairs_free(&content);
+    batch_free(&all);
+    batch_free(&others);
+}
+
+/* --- what is built at once ---------------------------------------------------------------- */
+
+/* Which number in the universe element i of n has: all different, some of them again, most of them
+ * again, or all alike. */
+enum { DISTINCT, TENTH, MOST, ALIKE, REPEATS };
+
+static uint64_t owner_of(int repeats, uint64_t n, uint64_t i)
+{
+    const uint64_t drawn = random_mix64(i * 3 + 1);
+
+    switch (repeats) {
+    case DISTINCT: return i;
+    case TENTH: return drawn % 10 == 0 ? random_mix64(drawn) % (i + 1) : i;
+    case MOST: return drawn % (n / 10 + 1);
+    default: return 0;
+    }
+}
+
+/*
+ * An insert into an empty table: of equal keys the first is INSERTED, and the last one's value is
+ * there. Every key is found, no other is, and an export has each once.
+ */
+static void build_and_check(const bh_table_options *options, uint64_t n, int repeats, bool told)
+{
+    const test_widths widths = {options->key_bytes, options->value_bytes};
+    const uint64_t mask = test_width_mask(widths.value_bytes);
+    bh_table *table = table_with(context, options);
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+    batch others = batch_new(widths.key_bytes, widths.value_bytes, n);
+    uint64_t *last = test_allocate(n * sizeof *last); // by number: the last element plus 1
+    uint64_t distinct = 0;
+    pairs content;
+
+    memset(last, 0, n * sizeof *last);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t u = owner_of(repeats, n, i);
+        batch_set(&all, i, random_key(widths.key_bytes, 5, u), i + 9);
+        all.ops[i] = last[u] == 0 ? BH_INSERTED : BH_ASSIGNED; // what to expect
+        distinct += last[u] == 0;
+        last[u] = i + 1;
+        batch_set(&others, i, random_key(widths.key_bytes, 5, n + i), 0);
+    }
+    check_status(bh_insert(table, all.keys, all.values, n, told ? all.outcomes : NULL), BH_OK);
+    check(!told || memcmp(all.outcomes, all.ops, n) == 0,
+          "of %llu elements (repeats %d) not just the first of each key is INSERTED",
+          (unsigned long long)n, repeats);
+    check(table_stats(table).keys == distinct, "%llu keys instead of %llu",
+          (unsigned long long)table_stats(table).keys, (unsigned long long)distinct);
+    table_check_stats(table);
+    check_status(batch_call(table, BH_FIND, &all), BH_OK);
+    batch_check_all(&all, BH_FOUND);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t u = owner_of(repeats, n, i);
+        check(batch_value(&all, i) == ((last[u] - 1 + 9) & mask),
+              "element %llu of %llu: value %llu instead of %llu", (unsigned long long)i,
+              (unsigned long long)n, (unsigned long long)batch_value(&all, i),
+              (unsigned long long)(last[u] - 1 + 9));
+    }
+    check_status(batch_call(table, BH_FIND, &others), BH_OK);
+    batch_check_all(&others, BH_MISSING);
+    content = table_pairs(table, widths.key_bytes, widths.value_bytes, 1 + distinct / 2);
+    pairs_free(&content);
+    batch_free(&all);
+    batch_free(&others);
+    free(last);
+    bh_table_destroy(table);
+}
+
+static const double shares[] = {1.03, 1.5, 2.0};
+static const uint64_t tails[] = {1, 0, 1000000};
+
+/* Small ones in every way, of every size around which something changes. */
+static void small_builds(void **state)
+{
+    static const uint64_t sizes[] = {BUFFER, BUFFER + 1, 1023, 1024, 1025, 1500, 2500};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t f = 0; f < TEST_COUNT(shares); f++) {
+            for (size_t t = 0; t < TEST_COUNT(tails); t++) {
+                for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
+                    for (int repeats = 0; repeats < REPEATS; repeats++) {
+                        bh_table_options options = fight_options(test_all_widths[w], 1);
+                        options.hashfight.slots_per_key = shares[f];
+                        options.hashfight.tail_keys = tails[t];
+                        options.seed += s;
+                        if (!TEST_SANITIZER || (f + t + s) % 3 == 0) {
+                            build_and_check(&options, sizes[s], repeats,
+                                            (w + repeats + (int)s) % 2 == 0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Large ones, each in some way: one region, two, three. */
+static void large_builds(void **state)
+{
+    static const uint64_t sizes[] = {REGION - 1, REGION, REGION + 1, 2 * REGION, 150000};
+    size_t turn = 0;
+    (void)state;
+
+    for (int repeats = 0; repeats < REPEATS; repeats++) {
+        for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
+            const test_widths widths = test_all_widths[turn % TEST_WIDTHS];
+            bh_table_options options = fight_options(widths, 1);
+            options.hashfight.slots_per_key = shares[turn % TEST_COUNT(shares)];
+            options.hashfight.tail_keys = tails[turn / 3 % TEST_COUNT(tails)];
+            options.duplicates = turn % 2 == 0 ? BH_DUPLICATES_ANY : BH_DUPLICATES_ORDERED;
+            turn++;
+            if (!TEST_SANITIZER || s == 2 || s == 4) {
+                build_and_check(&options, sizes[s], repeats, turn % 4 < 2);
+            }
+        }
+    }
+}
+
+/* Keys whose hash lies in the first of `parts` parts. */
+static batch crowded(const bh_table_options *options, uint64_t n, uint64_t parts)
+{
+    const bh_seed seed = bh_seed_expand(options->seed);
+    batch all = batch_new(options->key_bytes, options->value_bytes, n);
+    uint64_t key = 0;
+
+    for (uint64_t i = 0; i < n; key++) {
+        if (bh_hash_range(bh_hash_key(key, &seed).one, parts) == 0) {
+            batch_set(&all, i++, key, key * 3);
+        }
+    }
+    return all;
+}
+
+/* Keys that all want the same region: none is refused, at once or part by part. */
+static void crowded_keys(void **state)
+{
+    static const uint64_t calls[] = {1000000, 3000};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w += 5) {
+        for (size_t c = 0; c < TEST_COUNT(calls); c++) {
+            bh_table_options options = fight_options(test_all_widths[w], 1);
+            const uint64_t n = test_scaled_large(c == 0 ? 200000 : 80000);
+            batch all = crowded(&options, n, 64);
+            bh_table *table = table_with(context, &options);
+            const uint8_t *keys = all.keys;
+            const uint8_t *values = all.values;
+            pairs content;
+
+            for (uint64_t first = 0, part = 0; first < n; first += part) {
+                part = n - first < calls[c] ? n - first : calls[c];
+                check_status(bh_insert(table, keys + first * options.key_bytes,
+                                       values + first * options.value_bytes, part,
+                                       all.outcomes + first),
+                             BH_OK);
+            }
+            batch_check_all(&all, BH_INSERTED);
+            check_status(batch_call(table, BH_FIND, &all), BH_OK);
+            batch_check_all(&all, BH_FOUND);
+            content = table_pairs(table, options.key_bytes, options.value_bytes, n);
+            check(content.count == n, "%llu keys of %llu", (unsigned long long)content.count,
+                  (unsigned long long)n);
+            pairs_free(&content);
+            check(table_stats(table).bytes_total < 200 * n, "%llu keys in %llu bytes",
+                  (unsigned long long)n, (unsigned long long)table_stats(table).bytes_total);
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* A tail as long as the table is no reason to take more memory than pairs need. */
+static void long_tails(void **state)
+{
+    const uint64_t n = 300000;
+    bh_table_options options = fight_options((test_widths){4, 4}, 1);
+    bh_table *table = NULL;
+    batch all = numbered((test_widths){4, 4}, 0, n);
+    (void)state;
+
+    options.hashfight.tail_keys = UINT64_MAX;
+    table = table_with(context, &options);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    check(table_stats(table).bytes_peak < 120 * n, "%llu keys took up to %llu bytes",
+          (unsigned long long)n, (unsigned long long)table_stats(table).bytes_peak);
+    check_holds(table, (test_widths){4, 4}, 0, n, 0);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* --- empty slots -------------------------------------------------------------------------- */
+
+/*
+ * An empty slot holds key 0, or, where key 0 itself would be, a small key; and so does one whose
+ * key was erased. Under many seeds, so that they are in slots of all rounds: small keys are found
+ * when they are there, and only then.
+ */
+static void small_keys(void **state)
+{
+    enum { SMALL = 64 };
+    const uint64_t seeds = test_scaled(300);
+    (void)state;
+
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        const test_widths widths = test_all_widths[seed % TEST_WIDTHS];
+        bh_table_options options = fight_options(widths, 1);
+        rng random = random_start(test_seed() + seed);
+        // So many that a table is built, and many slots stay empty.
+        const uint64_t n = BUFFER + 1 + random_below(&random, 300);
+        batch first = batch_new(widths.key_bytes, widths.value_bytes, n);
+        batch small = batch_new(widths.key_bytes, widths.value_bytes, SMALL);
+        bh_table *table = NULL;
+        model *map = model_new();
+
+        options.seed = random_next(&random);
+        options.hashfight.tail_keys = 1 + random_below(&random, 3) * 20;
+        options.hashfight.slots_per_key = shares[random_below(&random, TEST_COUNT(shares))];
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        for (uint64_t i = 0; i < n; i++) {
+            // Few small keys, or none: each is the filler now and then.
+            const uint64_t key = i < seed % 8 ? random_below(&random, SMALL) : (i << 8 | 0xff);
+            batch_set(&first, i, key, i + 1);
+        }
+        check_status(bh_insert(table, first.keys, first.values, n, NULL), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            model_put(map, batch_key(&first, i), batch_value(&first, i));
+        }
+        for (int round = 0; round < 6; round++) {
+            static const bh_op ops[] = {BH_FIND,   BH_UPDATE, BH_ERASE,
+                                        BH_INSERT, BH_ERASE,  BH_INSERT_NEW};
+            const bh_op op = ops[round];
+
+            for (uint64_t i = 0; i < SMALL; i++) {
+                batch_set(&small, i, i, round == 0 ? 0 : 1000 + i);
+            }
+            // Half of them, so that later rounds meet them in both states.
+            small.n = round == 0 ? SMALL : SMALL / 2 + random_below(&random, SMALL / 2);
+            check_status(batch_call(table, op, &small), BH_OK);
+            for (uint64_t i = 0; i < small.n; i++) {
+                uint64_t operand = widths.value_bytes == 0 || round == 0 ? 0 : 1000 + i;
+                const bh_outcome expected =
+                    model_apply(map, op, widths.value_bytes, i, &operand);
+                check(small.outcomes[i] == (uint8_t)expected,
+                      "seed %llu: %s of key %llu: outcome %u instead of %u",
+                      (unsigned long long)seed, batch_operation_name((int)op),
+                      (unsigned long long)i, small.outcomes[i], (unsigned)expected);
+            }
+            table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+            if (round == 4 && seed % 4 == 0) {
+                check_status(bh_compact(table), BH_OK);
+                table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+            }
+        }
+        small.n = SMALL;
+        check_status(batch_call(table, BH_FIND, &small), BH_OK);
+        for (uint64_t i = 0; i < SMALL; i++) {
+            check((small.outcomes[i] == BH_FOUND) == model_get(map, i, NULL),
+                  "key %llu should be %s", (unsigned long long)i,
+                  model_get(map, i, NULL) ? "there" : "missing");
+        }
+        // All gone: every slot is empty.
+        check_status(bh_erase(table, first.keys, n, NULL), BH_OK);
+        check_status(bh_erase(table, small.keys, SMALL, NULL), BH_OK);
+        check(table_stats(table).keys == 0, "keys are left");
+        check_status(batch_call(table, BH_FIND, &small), BH_OK);
+        batch_check_all(&small, BH_MISSING);
+        model_free(map);
+        batch_free(&first);
+        batch_free(&small);
+        bh_table_destroy(table);
+    }
+}
+
+/* --- a table that changes ----------------------------------------------------------------- */
+
+static uint32_t log2_up(uint64_t n)
+{
+    uint32_t bits = 0;
+    while (n >> bits != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+/* A table filled by calls of any size is one table, and moves each key some ten times per doubling
+ * at most. */
+static void generations(void **state)
+{
+    static const struct {
+        uint64_t call;
+        uint64_t keys;
+    } ways[] = {{1, 6000}, {7, 10000}, {100, 60000}, {511, 60000}, {1000, 150000}, {30000, 200000}};
+    (void)state;
+
+    for (size_t c = 0; c < TEST_COUNT(ways); c++) {
+        const test_widths widths = test_all_widths[c % TEST_WIDTHS];
+        const uint64_t n = test_scaled(ways[c].keys);
+        bh_table *table = fight_table(widths);
+        batch all = numbered(widths, 0, n);
+        const uint8_t *keys = all.keys;
+        const uint8_t *values = all.values;
+        uint64_t checked = 1;
+
+        for (uint64_t first = 0, part = 0; first < n; first += part) {
+            part = n - first < ways[c].call ? n - first : ways[c].call;
+            // A set's values are not looked at.
+            check_status(bh_insert(table, keys + first * widths.key_bytes,
+                                   widths.value_bytes ? values + first * widths.value_bytes : NULL,
+                                   part, all.outcomes + first),
+                         BH_OK);
+            if (first + part >= 2 * checked) {
+                checked = first + part;
+                check_holds(table, widths, 0, checked, 0);
+            }
+        }
+        batch_check_all(&all, BH_INSERTED);
+        check_holds(table, widths, 0, n, 0);
+        check(table_stats(table).keys_moved <= 10 * n * log2_up(n / BUFFER),
+              "%llu keys in calls of %llu: %llu were moved", (unsigned long long)n,
+              (unsigned long long)ways[c].call,
+              (unsigned long long)table_stats(table).keys_moved);
+        check(table_stats(table).shrinks == 0, "a table that was only filled shrank");
+        batch_free(&all);
+        bh_table_destroy(table);
+    }
+}
+
+/* Calls that change a few keys of a table do not move the others, however many keys it has and
+ * however long its tail is. */
+static void nothing_moves_for_nothing(void **state)
+{
+    static const uint64_t sizes[] = {400, BUFFER, 600, 1000, 1024, 1025, 1100, 3000, 20000};
+    (void)state;
+
+    for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
+        for (size_t t = 0; t < TEST_COUNT(tails); t++) {
+            for (int highest = 0; highest < 2; highest++) {
+                bh_table_options options = fight_options((test_widths){8, 4}, 1);
+                bh_table *table = NULL;
+                batch all = numbered((test_widths){8, 4}, 0, sizes[s]);
+                bh_table_stats before;
+                bh_table_stats after;
+
+                options.hashfight.tail_keys = tails[t];
+                options.min_fill = highest ? 0.36 : 0; // the most that is allowed, or the default
+                table = table_with(context, &options);
+                check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+                before = table_stats(table);
+                for (uint64_t i = 0; i < 50; i++) {
+                    batch one = numbered((test_widths){8, 4}, i, 1);
+                    check_status(batch_call(table, i % 2 == 0 ? BH_UPDATE : BH_ERASE, &one), BH_OK);
+                    batch_free(&one);
+                }
+                after = table_stats(table);
+                check(after.shrinks == before.shrinks && after.keys_moved == before.keys_moved,
+                      "%llu keys, tail %llu: 25 erased ones shrank it %llu times, %llu keys moved",
+                      (unsigned long long)sizes[s], (unsigned long long)tails[t],
+                      (unsigned long long)(after.shrinks - before.shrinks),
+                      (unsigned long long)(after.keys_moved - before.keys_moved));
+                batch_free(&all);
+                bh_table_destroy(table);
+            }
+        }
+    }
+}
+
+/* Keys leave and come back, in parts and as a whole; memory follows. */
+static void turnover(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(30000);
+        bh_table *table = fight_table(widths);
+        batch all = numbered(widths, 0, n);
+        batch half = numbered(widths, 0, n / 2);
+        uint64_t full_bytes = 0;
+
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        full_bytes = table_stats(table).bytes_total;
+        check_status(batch_call(table, BH_ERASE, &half), BH_OK);
+        batch_check_all(&half, BH_ERASED);
+        check_holds(table, widths, n / 2, n, 0);
+        check_status(batch_call(table, BH_ERASE, &half), BH_OK);
+        batch_check_all(&half, BH_MISSING);
+        check_status(batch_call(table, BH_INSERT_NEW, &all), BH_OK);
+        check(batch_count(&all, BH_INSERTED) == n / 2, "not half of them are new");
+        check_holds(table, widths, 0, n, 0);
+        check_status(bh_compact(table), BH_OK);
+        check_holds(table, widths, 0, n, 0);
+        check(table_stats(table).bytes_total <= full_bytes + full_bytes / 8,
+              "compacted it has %llu bytes, and %llu when it was built",
+              (unsigned long long)table_stats(table).bytes_total, (unsigned long long)full_bytes);
+
+        // Nine in ten go: the table is much smaller.
+        all.n = n / 10 * 9;
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        all.n = n;
+        check_holds(table, widths, n / 10 * 9, n, 0);
+        check(table_stats(table).bytes_total < full_bytes / 2,
+              "a tenth of the keys in %llu of %llu bytes",
+              (unsigned long long)table_stats(table).bytes_total, (unsigned long long)full_bytes);
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        check_holds(table, widths, 0, 0, 0);
+        check(table_stats(table).bytes_total < 100000, "an empty table has %llu bytes",
+              (unsigned long long)table_stats(table).bytes_total);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        batch_check_all(&all, BH_INSERTED);
+        check_holds(table, widths, 0, n, 0);
+
+        // Cleared, it has its memory still; reserved, it has more.
+        full_bytes = table_stats(table).bytes_total;
+        check_status(bh_clear(table), BH_OK);
+        check_holds(table, widths, 0, 0, 0);
+        check(table_stats(table).bytes_total == full_bytes, "clear gave memory back");
+        check_status(bh_reserve(table, 2 * n), BH_OK);
+        check(table_stats(table).max_keys >= 2 * n, "room for %llu",
+              (unsigned long long)table_stats(table).max_keys);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        check_holds(table, widths, 0, n, 0);
+        batch_free(&all);
+        batch_free(&half);
+        bh_table_destroy(table);
+    }
+}
+
+/* A spare block that is smaller than what clear leaves makes place for it. */
+static void clear_keeps_the_largest_block(void **state)
+{
+    const test_widths widths = {4, 4};
+    bh_table_options options = fight_options(widths, 1000);
+    bh_table *table = table_with(context, &options);
+    batch all = numbered(widths, 0, 50000);
+    uint64_t room = 0;
+    (void)state;
+
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    check_status(bh_clear(table), BH_OK);
+    room = table_stats(table).max_keys;
+    check(room >= 50000, "after clear there is room for %llu keys of 50000",
+          (unsigned long long)room);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* What reserve asked for is there until compact, also when all keys were erased meanwhile. */
+static void reserved_room_stays(void **state)
+{
+    const test_widths widths = {8, 8};
+    bh_table *table = fight_table(widths);
+    batch all = numbered(widths, 0, 20000);
+    (void)state;
+
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    check_status(bh_reserve(table, 50000), BH_OK);
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    check(table_stats(table).max_keys >= 50000, "room for %llu keys instead of 50000",
+          (unsigned long long)table_stats(table).max_keys);
+    check_status(bh_compact(table), BH_OK);
+    check(table_stats(table).bytes_total < 100000, "compact left %llu bytes",
+          (unsigned long long)table_stats(table).bytes_total);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* A buffer whose pairs were erased has room. */
+static void erased_room_counts(void **state)
+{
+    const test_widths widths = {4, 0};
+    bh_table *table = fight_table(widths);
+    batch all = numbered(widths, 0, BUFFER);
+    (void)state;
+
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    check(table_stats(table).max_keys >= BUFFER, "room for %llu keys",
+          (unsigned long long)table_stats(table).max_keys);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* compact makes a table smaller that was built for many elements with few keys. */
+static void compact_after_repeats(void **state)
+{
+    const test_widths widths = {4, 4};
+    const uint64_t n = 60000;
+    bh_table_options options = fight_options(widths, 1);
+    bh_table *table = NULL;
+    batch all = batch_new(4, 4, n);
+    uint64_t bytes = 0;
+    (void)state;
+
+    options.min_fill = -1; // by itself it does not
+    table = table_with(context, &options);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(4, 77, i % 3000), i % 3000);
+    }
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    bytes = table_stats(table).bytes_total;
+    check_status(bh_compact(table), BH_OK);
+    check(table_stats(table).bytes_total < bytes / 4, "%llu bytes before compact, %llu after",
+          (unsigned long long)bytes, (unsigned long long)table_stats(table).bytes_total);
+    check_holds(table, widths, 0, 3000, 0);
+    batch_free(&all);
+    bh_table_destroy(table);
+
+    // With the default min_fill it is small at once.
+    all = batch_new(4, 4, n);
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(4, 77, i % 3000), i % 3000);
+    }
+    table = fight_table(widths);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    check(table_stats(table).bytes_total < bytes / 4, "%llu bytes for 3000 keys",
+          (unsigned long long)table_stats(table).bytes_total);
+    check_holds(table, widths, 0, 3000, 0);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* Pairs that change their places end an export that is under way. */
+static void export_across_moves(void **state)
+{
+    enum { COMPACT, FIND_BY_APPLY, MOVES };
+    (void)state;
+    for (int move = 0; move < MOVES; move++) {
+        const test_widths widths = {4, 4};
+        const uint64_t n = 20000;
+        bh_table_options options = fight_options(widths, 1);
+        bh_table *table = NULL;
+        batch all = numbered(widths, 0, n);
+        uint32_t keys[1000];
+        uint64_t cursor = 0;
+        uint64_t count = 0;
+        bh_status status = BH_OK;
+
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        all.n = n / 2;
+        check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+        check_status(bh_export(table, &cursor, keys, NULL, 1000, &count), BH_OK);
+        check(count == 1000, "%llu keys", (unsigned long long)count);
+        if (move == COMPACT) {
+            check_status(bh_compact(table), BH_OK);
+        } else {
+            memset(all.ops, BH_FIND, all.n);
+            check_status(batch_call(table, BATCH_APPLY, &all), BH_OK);
+        }
+        status = bh_export(table, &cursor, keys, NULL, 1000, &count);
+        check(status == (move == COMPACT ? BH_ERR_ARGUMENT : BH_OK), "%s after move %d",
+              bh_status_name(status), move);
+        batch_free(&all);
+        bh_table_destroy(table);
+    }
+}
+
+/* --- options ------------------------------------------------------------------------------ */
+
+static void options_are_checked(void **state)
+{
+    static const struct {
+        double slots_per_key;
+        double min_fill;
+        double max_fill;
+        bool legal;
+    } cases[] = {
+        {0, 0, 0, true},          {1.03, 0, 0, true},     {2, 0, 0, true},
+        {1.02, 0, 0, false},      {2.01, 0, 0, false},    {-1.5, 0, 0, false},
+        {1e300, 0, 0, false},     {1.5, -1, 0, true},     {1.5, 0.36, 0, true},
+        {1.5, 0.38, 0, false},    {1.5, 0, 0.48, false},  {1.5, 0, 0.49, true},
+        {1.5, 0, 1, true},        {1.5, 0, 1.01, false},  {2.0, 0, 0.39, false},
+        {1.03, 0.6, 0, false},    {1.5, 0, -0.5, false},
+    };
+    const double nan = strtod("nan", NULL);
+    (void)state;
+
+    for (size_t c = 0; c < TEST_COUNT(cases) + 3; c++) {
+        bh_table_options options = fight_options((test_widths){4, 4}, 1);
+        const bool legal = c < TEST_COUNT(cases) && cases[c].legal;
+        bh_table *table = NULL;
+
+        if (c < TEST_COUNT(cases)) {
+            options.hashfight.slots_per_key = cases[c].slots_per_key;
+            options.min_fill = cases[c].min_fill;
+            options.max_fill = cases[c].max_fill;
+        } else if (c == TEST_COUNT(cases)) {
+            options.hashfight.slots_per_key = nan;
+        } else if (c == TEST_COUNT(cases) + 1) {
+            options.min_fill = nan;
+        } else {
+            options.max_fill = nan;
+        }
+        check_status(bh_table_create(context, &options, &table), legal ? BH_OK : BH_ERR_ARGUMENT);
+        check((table != NULL) == legal, "case %zu", c);
+        bh_table_destroy(table);
+    }
+    {
+        bh_table_options options = fight_options((test_widths){8, 8}, UINT64_MAX);
+        bh_table *table = NULL;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_ARGUMENT);
+        options.capacity = 1ull << 39; // more than there is memory for
+        bh_status status = bh_table_create(context, &options, &table);
+        check(status == BH_ERR_MEMORY && table == NULL, "%s", bh_status_name(status));
+    }
+}
+
+/* --- memory ------------------------------------------------------------------------------- */
+
+/* A bulk insert takes no more memory than was said: the table, and for the time of the build what
+ * the regions of two tasks need and those who lost all rounds. */
+static void peak_of_a_build(void **state)
+{
+    const uint64_t n = 400000;
+    (void)state;
+
+    for (size_t f = 0; f < TEST_COUNT(shares); f++) {
+        for (int told = 0; told < 2; told++) {
+            bh_table_options options = fight_options((test_widths){4, 4}, 1);
+            bh_table *table = NULL;
+            batch all = numbered((test_widths){4, 4}, 0, n);
+            const uint64_t tail = 1024;
+            uint64_t most = 0;
+
+            options.hashfight.slots_per_key = shares[f];
+            most = (uint64_t)((9 + 12.6 * shares[f]) * (double)n) + 8 * tail;
+            table = table_with(context, &options);
+            check_status(bh_insert(table, all.keys, all.values, n, told ? all.outcomes : NULL),
+                         BH_OK);
+            check(table_stats(table).bytes_peak <= most,
+                  "%g slots per key: %llu bytes at the peak, %llu allowed", shares[f],
+                  (unsigned long long)table_stats(table).bytes_peak, (unsigned long long)most);
+            check(table_stats(table).bytes_peak >= table_stats(table).bytes_total, "a low peak");
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* A budget that ends in the middle: what is done is done, nothing is kept beyond the budget, and
+ * with what came in before the table works on. */
+static void budgets(void **state)
+{
+    static const uint64_t calls[] = {1000000, 700, 10};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t c = 0; c < TEST_COUNT(calls); c++) {
+            for (int spare = 0; spare < 2; spare++) {
+                const test_widths widths = test_all_widths[w];
+
+                if (TEST_SANITIZER ? (w + (int)c) % 3 != 0 : c == 2 && w % 2 == 0) {
+                    continue;
+                }
+                const uint64_t n = c == 2 ? 8000 : 40000;
+                const uint64_t pair = widths.key_bytes + widths.value_bytes;
+                bh_table_options options = fight_options(widths, spare ? 1000 : 1);
+                bh_table *table = NULL;
+                batch all = numbered(widths, 0, n);
+                const uint8_t *keys = all.keys;
+                const uint8_t *values = all.values;
+                uint64_t inserted = 0;
+                bh_status status = BH_OK;
+                pairs content;
+
+                // What half of them need in one generation, whose tail has room for some thousand.
+                options.max_host_bytes =
+                    n / 2 * (pair * 206 / 100 + 1) + 5000 * (pair + 1) + 20000;
+                table = table_with(context, &options);
+                for (uint64_t first = 0, part = 0; first < n; first += part) {
+                    bh_status answer;
+                    part = n - first < calls[c] ? n - first : calls[c];
+                    memset(all.outcomes + first, BATCH_UNTOUCHED, part);
+                    answer = bh_insert(table, keys + first * widths.key_bytes,
+                                       widths.value_bytes ? values + first * widths.value_bytes
+                                                          : NULL,
+                                       part, all.outcomes + first);
+                    check(answer == BH_OK || answer == BH_ERR_FULL, "%s", bh_status_name(answer));
+                    status = answer != BH_OK ? answer : status;
+                    check(table_stats(table).bytes_total <= options.max_host_bytes,
+                          "%llu bytes, %llu allowed",
+                          (unsigned long long)table_stats(table).bytes_total,
+                          (unsigned long long)options.max_host_bytes);
+                }
+                inserted = batch_count(&all, BH_INSERTED);
+                check(inserted + batch_count(&all, BH_NOT_DONE) == n, "another outcome");
+                check((status == BH_OK) == (inserted == n), "%s with %llu of %llu inserted",
+                      bh_status_name(status), (unsigned long long)inserted,
+                      (unsigned long long)n);
+                check(inserted >= n / 4 && inserted < n,
+                      "%llu of %llu in a budget for a half (%u/%u bytes, calls of %llu)",
+                      (unsigned long long)inserted, (unsigned long long)n, widths.key_bytes,
+                      widths.value_bytes, (unsigned long long)calls[c]);
+                content = table_pairs(table, widths.key_bytes, widths.value_bytes, n);
+                check(content.count == inserted, "%llu keys", (unsigned long long)content.count);
+                pairs_free(&content);
+                {
+                    batch again = numbered(widths, 0, n);
+                    check_status(batch_call(table, BH_FIND, &again), BH_OK);
+                    for (uint64_t i = 0; i < n; i++) {
+                        check((again.outcomes[i] == BH_FOUND) == (all.outcomes[i] == BH_INSERTED),
+                              "element %llu", (unsigned long long)i);
+                    }
+                    // What is there can be changed and erased.
+                    check_status(batch_call(table, BH_UPDATE, &again), BH_OK);
+                    check(batch_count(&again, BH_ASSIGNED) == inserted, "not all are assigned");
+                    check_status(batch_call(table, BH_ERASE, &again), BH_OK);
+                    check(batch_count(&again, BH_ERASED) == inserted, "not all are erased");
+                    again.n = n / 5;
+                    check_status(batch_call(table, BH_INSERT, &again), BH_OK);
+                    check_holds(table, widths, 0, n / 5, 0);
+                    batch_free(&again);
+                }
+                batch_free(&all);
+                bh_table_destroy(table);
+            }
+        }
+    }
+}
+
+/* A spare block that nobody can use does not stand in the way of what the budget allows. */
+static void a_spare_block_is_no_hindrance(void **state)
+{
+    const test_widths widths = {4, 4};
+    const uint64_t n = 60000;
+    batch all = numbered(widths, 0, n);
+    uint64_t needed = 0;
+    (void)state;
+
+    for (int pass = 0; pass < 2; pass++) {
+        bh_table_options options = fight_options(widths, pass == 0 ? 1 : 30000);
+        bh_table *table = NULL;
+        options.max_host_bytes = needed; // of the first table, which had no spare block
+        table = table_with(context, &options);
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        batch_check_all(&all, BH_INSERTED);
+        needed = table_stats(table).bytes_total;
+        bh_table_destroy(table);
+    }
+    batch_free(&all);
+}
+
+/* Budgets of a few pages: a table keeps to them from its creation on, or is not made. */
+static void smallest_budgets(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (uint64_t budget = 1000; budget < 40000; budget += 1000) {
+            bh_table_options options = fight_options(test_all_widths[w], 1);
+            bh_table *table = NULL;
+            bh_status status = BH_OK;
+
+            options.max_host_bytes = budget;
+            status = bh_table_create(context, &options, &table);
+            check(status == BH_OK || status == BH_ERR_FULL, "%s", bh_status_name(status));
+            if (status == BH_OK) {
+                check(table_stats(table).bytes_total <= budget, "%llu bytes, %llu allowed",
+                      (unsigned long long)table_stats(table).bytes_total,
+                      (unsigned long long)budget);
+            }
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* --- a system that refuses ---------------------------------------------------------------- */
+
+/* Every request of a bulk insert, a merge, an erase that shrinks and a compact is refused in turn:
+ * the elements that were done are there, the others are not, calls that cannot insert succeed, and
+ * no more memory is kept than before. */
+static void refused_requests(void **state)
+{
+    const test_widths widths = {4, 4};
+    const uint64_t step = TEST_SANITIZER ? 3 : 1;
+    bool fired = true;
+    (void)state;
+
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        fired = true;
+        // The first requests one by one; far on they are those of many small merges.
+        for (uint64_t nth = 1; fired; nth += nth < 40 ? step : 9) {
+            const uint64_t n = nth % 8 == 1 ? 70000 : 10000; // two regions, or one
+            watched_system watched;
+            bh_table_options options = fight_options(widths, 1);
+            bh_context *watching = NULL;
+            bh_table *table = NULL;
+            batch all = numbered(widths, 0, n);
+            batch more = numbered(widths, n, 3000);
+            uint64_t inserted = 0;
+            uint64_t bytes = 0;
+            bh_status status = BH_OK;
+
+            check(nth < 400, "it asks without end");
+            watched_start(&watched);
+            watching = context_new(2, NULL, &watched.system);
+            table = table_with(watching, &options);
+            watched_refuse(&watched, WATCH_ALL_FAULTS, nth, for_ever);
+            status = batch_call(table, BH_INSERT, &all);
+            check(status == BH_OK || status == BH_ERR_MEMORY, "%s", bh_status_name(status));
+            inserted = batch_count(&all, BH_INSERTED);
+            check((status == BH_OK) == (inserted == n) &&
+                      inserted + batch_count(&all, BH_NOT_DONE) == n &&
+                      table_stats(table).keys == inserted,
+                  "%s, %llu of %llu", bh_status_name(status), (unsigned long long)inserted,
+                  (unsigned long long)n);
+            status = batch_call(table, BH_INSERT, &more);
+            check(status == BH_OK || status == BH_ERR_MEMORY, "%s", bh_status_name(status));
+            inserted += batch_count(&more, BH_INSERTED);
+            check(table_stats(table).keys == inserted, "%llu keys",
+                  (unsigned long long)table_stats(table).keys);
+            bytes = table_stats(table).bytes_total;
+            status = bh_compact(table);
+            check(status == BH_OK || status == BH_ERR_MEMORY, "%s", bh_status_name(status));
+            check(table_stats(table).bytes_total <= bytes,
+                  "compact (%s) made %llu bytes of %llu", bh_status_name(status),
+                  (unsigned long long)table_stats(table).bytes_total, (unsigned long long)bytes);
+            bytes = table_stats(table).bytes_total;
+            all.n = n / 10 * 9;
+            check_status(batch_call(table, BH_UPDATE, &all), BH_OK);
+            check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+            inserted -= batch_count(&all, BH_ERASED);
+            check(batch_count(&all, BH_NOT_DONE) == 0, "an erase was not done");
+            check(table_stats(table).bytes_total <= bytes, "an erase took memory");
+            fired = watched_allow(&watched) > 0;
+            check(table_stats(table).keys == inserted, "%llu keys instead of %llu",
+                  (unsigned long long)table_stats(table).keys, (unsigned long long)inserted);
+            // The system gives again.
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+            all.n = n;
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+            check_status(batch_call(table, BH_INSERT, &more), BH_OK);
+            check_holds(table, widths, 0, n + more.n, 0);
+            batch_free(&all);
+            batch_free(&more);
+            bh_table_destroy(table);
+            bh_context_destroy(watching);
+            watched_end(&watched);
+        }
+    }
+}
+
+/* Without memory to shrink it, a table is not read again and again for every key that goes. */
+static void shrinking_is_not_tried_for_ever(void **state)
+{
+    const test_widths widths = {8, 8};
+    const uint64_t n = 20000;
+    watched_system watched;
+    bh_table_options options = fight_options(widths, 1);
+    bh_context *watching = NULL;
+    bh_table *table = NULL;
+    batch all = numbered(widths, 0, n);
+    uint64_t refused = 0;
+    (void)state;
+
+    watched_start(&watched);
+    watching = context_new(2, NULL, &watched.system);
+    table = table_with(watching, &options);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    watched_refuse(&watched, WATCH_ALL_FAULTS, 1, true);
+    for (uint64_t first = 0; first < n - 200; first += 50) {
+        check_status(bh_erase(table, (uint64_t *)all.keys + first, 50, NULL), BH_OK);
+    }
+    refused = watched_allow(&watched);
+    check(refused < 60, "%llu requests", (unsigned long long)refused);
+    check_holds(table, widths, n - 200, n, 0);
+    // It shrinks when there is memory again and more keys have gone.
+    check_status(bh_erase(table, (uint64_t *)all.keys + n - 200, 150, NULL), BH_OK);
+    check_holds(table, widths, n - 50, n, 0);
+    check(table_stats(table).shrinks == 1, "it shrank %llu times",
+          (unsigned long long)table_stats(table).shrinks);
+    batch_free(&all);
+    bh_table_destroy(table);
+    bh_context_destroy(watching);
+    watched_end(&watched);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_builds),
+        cmocka_unit_test(large_builds),
+        cmocka_unit_test(crowded_keys),
+        cmocka_unit_test(long_tails),
+        cmocka_unit_test(small_keys),
+        cmocka_unit_test(generations),
+        cmocka_unit_test(nothing_moves_for_nothing),
+        cmocka_unit_test(turnover),
+        cmocka_unit_test(clear_keeps_the_largest_block),
+        cmocka_unit_test(reserved_room_stays),
+        cmocka_unit_test(erased_room_counts),
+        cmocka_unit_test(compact_after_repeats),
+        cmocka_unit_test(export_across_moves),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(peak_of_a_build),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(a_spare_block_is_no_hindrance),
+        cmocka_unit_test(smallest_budgets),
+        cmocka_unit_test(refused_requests),
+        cmocka_unit_test(shrinking_is_not_tried_for_ever),
+    };
+    if (!test_target_runs()) {
+        return TEST_SKIPPED;
+    }
+    return test_exit_status(cmocka_run_group_tests(tests, hashfight_start, hashfight_end));
+}
