@@ -226,12 +226,6 @@ static void run_call(call *c, uint32_t workers)
 bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
                       int in_order, bh__growth *growth)
 {
-    return table->policy->perform ? table->policy->perform(table, batch)
-                                  : bh__cpu_slices(backend, table, batch);
-}
-
-bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
-{
     const bh_system *system = &backend->system;
     uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
     uint64_t workers = 1;
@@ -271,12 +265,21 @@ bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__
     return c.status;
 }
 
+bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
+    bh__growth growth = {1, BH_ERR_FULL};
+
+    return bh__cpu_run(backend, table, batch, 0, &growth);
+}
+
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
     int in_order = table->options.duplicates == BH_DUPLICATES_ORDERED &&
                    (batch->ops || batch->op != BH_FIND);
     bh__growth growth = {1, BH_ERR_FULL};
 
+    if (table->policy->perform)
+        return table->policy->perform(table, batch);
     if (in_order && batch->n >= BH_ORDERED_LEAST &&
         backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS)
         return bh__cpu_ordered(backend, table, batch);
