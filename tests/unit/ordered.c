@@ -130,7 +130,9 @@ static uint64_t call_and_compare(bh_table *table, model *map, int operation, bat
 
 static void compare_everything(bh_context *context, uint64_t salt)
 {
-    for (int w = 0; w < TEST_WIDTHS; w++) {
+    // ThreadSanitizer: every third pair of widths.
+    for (int w = TEST_THREAD_SANITIZER ? (int)salt % 3 : 0; w < TEST_WIDTHS;
+         w += TEST_THREAD_SANITIZER ? 3 : 1) {
         for (int p = 0; p < PATTERNS; p++) {
             const test_widths widths = test_all_widths[w];
             rng random = random_start(test_seed() + salt * 1000 + (uint64_t)(w * PATTERNS + p));
@@ -217,10 +219,12 @@ static void several_chunks(void **state)
         }
         (void)call_and_compare(table, map, BATCH_APPLY, &all, &status);
         check_status(status, BH_OK);
-        (void)call_and_compare(table, map, BH_INSERT_NEW, &all, &status);
-        check_status(status, BH_OK);
-        (void)call_and_compare(table, map, BH_ERASE, &all, &status);
-        check_status(status, BH_OK);
+        if (!TEST_SANITIZER) {
+            (void)call_and_compare(table, map, BH_INSERT_NEW, &all, &status);
+            check_status(status, BH_OK);
+            (void)call_and_compare(table, map, BH_ERASE, &all, &status);
+            check_status(status, BH_OK);
+        }
         batch_free(&all);
         model_free(map);
         bh_table_destroy(table);
@@ -234,7 +238,7 @@ static void without_outcomes(void **state)
     bh_context *context = context_new(2, NULL, NULL);
     (void)state;
 
-    for (int w = 0; w < TEST_WIDTHS; w++) {
+    for (int w = 0; w < TEST_WIDTHS; w += TEST_THREAD_SANITIZER ? 4 : 1) {
         for (int p = 0; p < PATTERNS; p++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t n = LEAST + 5000;
