@@ -81,6 +81,7 @@ static scene draw_scene(uint64_t seed)
     scene s;
 
     memset(&s, 0, sizeof s);
+    s.design = random_below(random, 4) == 0 ? BH_HASHFIGHT : BH_AUTO;
     s.key_bytes = random_below(random, 2) == 0 ? 8 : 4;
     s.value_bytes = (uint8_t)(4 * random_below(random, 3));
     s.subtables = random_below(random, 4) == 0 ? 3 : 2;
@@ -89,6 +90,9 @@ static scene draw_scene(uint64_t seed)
     s.spread = random_below(random, 6) == 0;
     s.max_percent = random_below(random, 2) == 0 ? 95 : 0;
     s.capacity = capacities[random_below(random, TEST_COUNT(capacities))];
+    if (s.design == BH_HASHFIGHT) {
+        s.max_percent = 0;
+    }
     s.seed = random_below(random, 1000);
 
     // The first four are hot; in half of the scenes they have the same home. What is there at the

@@ -19,7 +19,8 @@
 #define BH_TARGET_SCALAR 1
 #include "targets/target.h"
 
-#include "primitives/hash.h"
+#include "tables/hashfight/layout.h"
+#include "tables/table.h"
 
 /* Pairs that the buffer holds, and pairs of a region: see policy.c. */
 enum { BUFFER = 512, REGION = 65536 };
@@ -656,6 +657,72 @@ static void export_across_moves(void **state)
     }
 }
 
+/* Lookups that are sorted by region answer as others do, in every way in which they can be asked,
+ * and without the memory for it. */
+static void lookups_by_region(void **state)
+{
+    const uint64_t sizes[] = {1, 100, 5000, test_scaled(300000)};
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
+            const test_widths widths = test_all_widths[w];
+            const uint64_t n = sizes[s];
+            const uint64_t mask = test_width_mask(widths.value_bytes);
+            watched_system watched;
+            bh_table_options options = fight_options(widths, 1);
+            bh_context *watching = NULL;
+            bh_table *table = NULL;
+            batch all = numbered(widths, 0, n);
+
+            watched_start(&watched);
+            watching = context_new(2, NULL, &watched.system);
+            options.schedule = BH_SCHEDULE_REGIONS;
+            table = table_with(watching, &options);
+            // Every other key is there, every third of them in another generation.
+            for (uint64_t i = 0; i < n; i++) {
+                all.ops[i] = i % 2 == 0 && i % 3 != 0 ? BH_INSERT : BH_FIND;
+            }
+            check_status(batch_call(table, BATCH_APPLY, &all), BH_OK);
+            for (uint64_t i = 0; i < n; i++) {
+                all.ops[i] = i % 6 == 0 ? BH_INSERT : BH_FIND;
+            }
+            check_status(batch_call(table, BATCH_APPLY, &all), BH_OK);
+            for (int way = 0; way < 5; way++) {
+                const bool no_values = way == 1;
+                const bool no_outcomes = way == 2;
+
+                if (way >= 3) {
+                    watched_refuse(&watched, WATCH_ALL_FAULTS, (uint64_t)way - 2, true);
+                }
+                memset(all.outcomes, BATCH_UNTOUCHED, n);
+                for (uint64_t i = 0; i < n; i++) {
+                    batch_set_value(&all, i, i * 5 + 1);
+                }
+                check_status(bh_find(table, all.keys, n, no_values ? NULL : all.values,
+                                     no_outcomes ? NULL : all.outcomes),
+                             BH_OK);
+                (void)watched_allow(&watched);
+                for (uint64_t i = 0; i < n; i++) {
+                    const bool there = i % 2 == 0;
+                    const uint64_t expected = there && !no_values ? i : i * 5 + 1;
+                    check(no_outcomes ? all.outcomes[i] == BATCH_UNTOUCHED
+                                      : all.outcomes[i] == (there ? BH_FOUND : BH_MISSING),
+                          "way %d, %llu of %llu: outcome %u", way, (unsigned long long)i,
+                          (unsigned long long)n, all.outcomes[i]);
+                    check(batch_value(&all, i) == (expected & mask),
+                          "way %d, %llu of %llu: value %llu", way, (unsigned long long)i,
+                          (unsigned long long)n, (unsigned long long)batch_value(&all, i));
+                }
+            }
+            batch_free(&all);
+            bh_table_destroy(table);
+            bh_context_destroy(watching);
+            watched_end(&watched);
+        }
+    }
+}
+
 /* --- options ------------------------------------------------------------------------------ */
 
 static void options_are_checked(void **state)
@@ -940,6 +1007,80 @@ static void refused_requests(void **state)
     }
 }
 
+/* A system that puts memory only under small pieces. */
+static bh_system default_system;
+static uint64_t commit_most;
+
+static int commit_small(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    return bytes > commit_most ? 1 : default_system.commit(state, memory, bytes, pages);
+}
+
+static uint64_t generations_of(const bh_table *table)
+{
+    const bh_hf_geometry *geometry = table->policy->geometry(table);
+    return geometry->generations;
+}
+
+/* Small generations that cannot be merged fill the list of generations, and then no more comes in;
+ * all of them are searched, and when there is memory they are one. */
+static void as_many_generations_as_can_be(void **state)
+{
+    const test_widths widths = {8, 4};
+    const uint64_t n = 60000;
+    bh_table_options options = fight_options(widths, 1);
+    bh_context *limited = NULL;
+    bh_table *table = NULL;
+    batch all = numbered(widths, 0, n);
+    uint64_t inserted = 0;
+    uint64_t refused = 0;
+    bh_system system;
+    (void)state;
+
+    bh_system_default(&default_system);
+    system = default_system;
+    system.commit = commit_small;
+    commit_most = 200000;
+    limited = context_new(1, NULL, &system);
+    table = table_with(limited, &options);
+    for (uint64_t first = 0; first < n; first += 600) {
+        batch part = numbered(widths, first, 600);
+        bh_status status = batch_call(table, BH_INSERT, &part);
+        uint64_t done = batch_count(&part, BH_INSERTED);
+
+        check(status == (done == part.n ? BH_OK : BH_ERR_MEMORY) &&
+                  done + batch_count(&part, BH_NOT_DONE) == part.n,
+              "%s, %llu of %llu", bh_status_name(status), (unsigned long long)done,
+              (unsigned long long)part.n);
+        inserted += done;
+        refused += part.n - done;
+        memcpy(all.outcomes + first, part.outcomes, part.n);
+        check(table_stats(table).keys == inserted, "%llu keys",
+              (unsigned long long)table_stats(table).keys);
+        batch_free(&part);
+    }
+    check(refused > 0 && inserted > n / 10, "%llu of %llu were refused",
+          (unsigned long long)refused, (unsigned long long)n);
+    check(generations_of(table) == BH_HF_GENERATIONS_MOST, "only %llu generations",
+          (unsigned long long)generations_of(table));
+    {
+        batch again = numbered(widths, 0, n);
+        check_status(batch_call(table, BH_FIND, &again), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            check((again.outcomes[i] == BH_FOUND) == (all.outcomes[i] == BH_INSERTED),
+                  "element %llu", (unsigned long long)i);
+        }
+        batch_free(&again);
+    }
+    commit_most = UINT64_MAX;
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    check(batch_count(&all, BH_INSERTED) == refused, "not those that were refused are new");
+    check_holds(table, widths, 0, n, 0);
+    batch_free(&all);
+    bh_table_destroy(table);
+    bh_context_destroy(limited);
+}
+
 /* Without memory to shrink it, a table is not read again and again for every key that goes. */
 static void shrinking_is_not_tried_for_ever(void **state)
 {
@@ -991,12 +1132,14 @@ int main(void)
         cmocka_unit_test(erased_room_counts),
         cmocka_unit_test(compact_after_repeats),
         cmocka_unit_test(export_across_moves),
+        cmocka_unit_test(lookups_by_region),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(peak_of_a_build),
         cmocka_unit_test(budgets),
         cmocka_unit_test(a_spare_block_is_no_hindrance),
         cmocka_unit_test(smallest_budgets),
         cmocka_unit_test(refused_requests),
+        cmocka_unit_test(as_many_generations_as_can_be),
         cmocka_unit_test(shrinking_is_not_tried_for_ever),
     };
     if (!test_target_runs()) {

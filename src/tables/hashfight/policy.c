@@ -52,8 +52,16 @@
 /* A round has so many slots in each region at least, so that there is a filler. */
 #define ROUND_SLOTS_LEAST 8
 
+/* A region has room for so many pairs in the tail at least. A build for tests may want it too small
+ * for them. */
+#ifndef BH_HF_TAIL_LEAST
+#define BH_HF_TAIL_LEAST 96
+#endif
+
 /* A generation is merged with what comes when it is up to so many times as large. */
-#define MERGE_FACTOR 8
+#ifndef BH_HF_MERGE_FACTOR
+#define BH_HF_MERGE_FACTOR 8
+#endif
 
 /* Elements of a call that are sorted and performed at once; so many when memory is short. */
 #ifndef BH_HF_CHUNK_MOST
@@ -335,7 +343,7 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
     g->region_lines = (line + BH_HF_LINE_GROUP - 1) / BH_HF_LINE_GROUP * BH_HF_LINE_GROUP;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
-    p->quota = (uint64_t)(4 * active) + 96;
+    p->quota = (uint64_t)(4 * active) + BH_HF_TAIL_LEAST;
     /* Only a tail: there are as many as there are, but they are laid out here first. */
     if (!g->rounds) {
         g->region_lines = (pairs * 16 / BH_HF_LINE / BH_HF_LINE_GROUP + 1) * BH_HF_LINE_GROUP;
@@ -913,7 +921,7 @@ static uint64_t first_to_merge(const hashfight *t, uint64_t coming)
 {
     uint64_t first = large_generations(t), total = coming + t->tail.tail;
 
-    while (first && (t->built[first - 1] / MERGE_FACTOR <= total ||
+    while (first && (t->built[first - 1] / BH_HF_MERGE_FACTOR <= total ||
                      first + 2 > BH_HF_GENERATIONS_MOST))
         total += t->built[--first];
     return first;

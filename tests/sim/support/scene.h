@@ -17,6 +17,8 @@
  *
  * A subtable of one bucket has no bucket 1: read 0 then. The tables have 2 slots per bucket, and
  * the smallest has one bucket per subtable, see cmake/library.cmake.
+ *
+ * In a scene of HashFight a number is its key; subtables, apart, spread and max_percent say nothing.
  */
 #ifndef BULKHASH_TESTS_SIM_SUPPORT_SCENE_H
 #define BULKHASH_TESTS_SIM_SUPPORT_SCENE_H
@@ -59,6 +61,7 @@ typedef struct scene_fiber {
 } scene_fiber;
 
 typedef struct scene {
+    uint8_t design; /* a bh_design; BH_AUTO is DyCuckoo */
     uint8_t key_bytes;
     uint8_t value_bytes;
     uint8_t subtables;
