@@ -56,8 +56,9 @@ struct bh_sort_job {
     uint64_t leaf_most; /* rows */
     void *memory;       /* for partitions: of one task each, or of all together */
     uint64_t task_bytes;
-    char *leaves; /* and for leaves, of one task each */
-    uint64_t tasks;
+    uint64_t shares; /* so many tasks can partition together */
+    char *leaves;    /* and for leaves, of one task each */
+    uint64_t tasks;  /* so many can sort parts */
 };
 
 /* --- what differs among keys ------------------------------------------------------------------ */
@@ -481,7 +482,7 @@ static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uin
 static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side)
 {
     const void *keys = bh_element_of(job->keys[side], job->key_bytes, first);
-    const uint32_t bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->tasks);
+    const uint32_t bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->shares);
     uint64_t counts[256];
     uint32_t parts = bh_sort_parts(job, rows, 256);
 
@@ -495,7 +496,7 @@ static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t ro
         return;
     }
     bh_sort_step(job, keys, bh_element_of(job->payloads[side], job->payload_bytes, first), first,
-                 rows, !side, bits, parts, job->memory, job->tasks, counts);
+                 rows, !side, bits, parts, job->memory, job->shares, counts);
     bh_sort_parts_of(job, counts, parts, first, rows, !side);
 }
 
@@ -519,8 +520,9 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
                        BH_SORT_LEAF_BYTES / row_bytes,
                        NULL,
                        0,
+                       1,
                        NULL,
-                       0};
+                       1};
     uint64_t few[2 * BH_SORT_FEW_BYTES / 8], counts_bytes, leaves_bytes, bytes;
     uint64_t *counts;
     uint32_t parts, bits;
@@ -530,23 +532,26 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
             job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few, 0);
         return 1;
     }
+    if (width > 1 && s->n >= 2 * BH_SHARE_LEAST)
+        job.tasks = width < s->n / BH_SHARE_LEAST ? width : s->n / BH_SHARE_LEAST;
     parts = 1;
-    job.tasks = 1;
-    if (s->n > job.leaf_most || width > 1) {
+    if (s->n > job.leaf_most || job.tasks > 1) {
         /* At least some parts for each task, so that none waits long for the last one. */
         parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
-        while (width > 1 && parts < 8 * width && parts < 256 && s->n / parts > 1024)
+        while (job.tasks > 1 && parts < 8 * job.tasks && parts < 256 && s->n / parts > 1024)
             parts *= 2;
-        job.tasks = s->n / BH_SHARE_LEAST;
-        if (job.tasks > width)
-            job.tasks = width;
-        if (!job.tasks)
-            job.tasks = 1;
     }
     job.task_bytes = bh_part_task_bytes(parts < 256 ? 256 : parts, s->key_bytes, s->payload_bytes);
+    if (job.tasks > 1) {
+        job.shares = ((4ull << 20) + s->n / 16 - 8 * parts) / job.task_bytes;
+        if (job.shares > BH_SHARES_EACH * job.tasks)
+            job.shares = BH_SHARES_EACH * job.tasks;
+        if (job.tasks > job.shares)
+            job.tasks = job.shares;
+    }
     counts_bytes = bh_part_lines_up(8ull * parts);
     leaves_bytes = job.tasks * 2 * BH_SORT_LEAF_BYTES;
-    bytes = counts_bytes + leaves_bytes + job.tasks * job.task_bytes;
+    bytes = counts_bytes + leaves_bytes + job.shares * job.task_bytes;
     counts = (uint64_t *)where->system->allocate(where->system->state, bytes);
     if (!counts)
         return 0;
@@ -555,8 +560,8 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
     if (parts == 1) {
         job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves, 0);
     } else {
-        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.tasks);
-        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.tasks,
+        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.shares);
+        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.shares,
                      counts);
         bh_sort_parts_of(&job, counts, parts, 0, s->n, 0);
     }
