@@ -283,6 +283,7 @@ static void calls_that_cannot_insert(void **state)
             uint64_t keys[100];
             uint64_t cursor = 0;
             uint64_t count = 0;
+            bh_status status = BH_OK;
 
             watched_start(&watched);
             context = watched_context(&watched, &executor, pool);
@@ -312,7 +313,10 @@ static void calls_that_cannot_insert(void **state)
             batch_check_all(&all, BH_ASSIGNED);
             check_status(bh_export(table, &cursor, keys, NULL, 100, &count), BH_OK);
             check(count == 100, "export gives %llu", (unsigned long long)count);
-            check_status(bh_compact(table), BH_ERR_MEMORY);
+            // HashFight may have built just one generation, which cannot be smaller.
+            status = bh_compact(table);
+            check(status == BH_ERR_MEMORY || (status == BH_OK && test_design() == BH_HASHFIGHT),
+                  "compact answered %s", bh_status_name(status));
             table_check_stats(table);
             check(table_stats(table).keys == n, "a compact without memory lost keys");
             check_status(batch_call(table, BH_FIND, &all), BH_OK);

@@ -337,7 +337,7 @@ static void small_keys(void **state)
             }
             // Half of them, so that later rounds meet them in both states.
             small.n = round == 0 ? SMALL : SMALL / 2 + random_below(&random, SMALL / 2);
-            check_status(batch_call(table, op, &small), BH_OK);
+            check_status(batch_call(table, (int)op, &small), BH_OK);
             for (uint64_t i = 0; i < small.n; i++) {
                 uint64_t operand = widths.value_bytes == 0 || round == 0 ? 0 : 1000 + i;
                 const bh_outcome expected =
