@@ -166,17 +166,17 @@ void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64
     bh__run(&b->backend->executor, draw_zipf, &z, n, 1u << 16);
 }
 
-void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random)
+void draw_last(const bench *b, void *keys, uint64_t count, uint64_t n, uint64_t *random)
 {
+    const uint32_t bytes = b->settings.key_bytes;
     uint64_t i;
 
     for (i = 0; i < n; i++) {
-        uint32_t *last = &keys[count - 1 - i];
-        uint32_t *drawn = &keys[bh_seed_next(random) % (count - i)];
-        uint32_t key = *last;
+        uint64_t drawn = bh_seed_next(random) % (count - i), last = count - 1 - i;
+        uint64_t key = load(keys, last, bytes);
 
-        *last = *drawn;
-        *drawn = key;
+        store(keys, last, bytes, load(keys, drawn, bytes));
+        store(keys, drawn, bytes, key);
     }
 }
 
@@ -260,6 +260,30 @@ double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *
     return seconds(b) - begin;
 }
 
+#define TURNOVER_PARTS 64u
+
+void turn_over(const bench *b, bh_table *table, void *keys, void *values, uint64_t n,
+               uint32_t salt)
+{
+    uint64_t random = salt, round, part;
+
+    if (b->settings.key_bytes == 4 && n > UINT32_MAX / (TURNOVERS + 2))
+        fail("there are not enough keys of 4 bytes to turn over so many");
+    for (round = 1; round <= TURNOVERS; round++) {
+        draw_last(b, keys, n, n, &random);
+        for (part = 0; part < TURNOVER_PARTS; part++) {
+            uint64_t first = part * n / TURNOVER_PARTS;
+            uint64_t count = (part + 1) * n / TURNOVER_PARTS - first;
+            void *some = key_at(b, keys, first), *their_values = value_at(b, values, first);
+
+            check(bh_erase(table, some, count, NULL));
+            fill_keys(b, some, round * n + first, count, salt);
+            fill_values(b, their_values, some, count);
+            check(bh_insert(table, some, their_values, count, NULL));
+        }
+    }
+}
+
 typedef struct copy {
     char *to;
     const char *from;
@@ -330,6 +354,32 @@ double enter_beside(result *r, uint64_t n, double taken, double before, limit *l
     return after;
 }
 
+void compare(const bench *b, result *r, const couple *c, bh_op op, const void *keys, void *values,
+             uint64_t n, uint64_t part, double *longest)
+{
+    double before = limit_run(b->limit), one = 0, other = 0;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        if (i != c->table_first)
+            one = timed(b, op, c->table, keys, values, n, part, longest);
+        else
+            other = timed(b, op, c->beside, keys, values, n, part, NULL);
+    enter_beside(r, n, one, before, b->limit);
+    sample(&r->value, other / one);
+    r->batch = part;
+}
+
+result by_limit(const bench *b, const result *r, double bar)
+{
+    result judged = *r;
+
+    judged.figure = NULL;
+    judged.bar = b->settings.key_bytes == 4 && b->settings.value_bytes == 4 ? bar : 0;
+    judged.value.count = 0;
+    return judged;
+}
+
 static void print_number(const char *name, double number, int known)
 {
     if (known)
@@ -390,7 +440,7 @@ static void print_value(const char *name, samples *s)
 
 static void print_text(result *r, samples *judged, int met)
 {
-    printf("%-22s", r->name);
+    printf("%-26s", r->name);
     if (r->mops.count)
         printf(" %8.1f M/s", median(&r->mops));
     if (r->limit.count) {

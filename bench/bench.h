@@ -73,6 +73,7 @@ typedef struct result {
 /* The experiments. */
 void run_operations(bench *b);
 void run_growth(bench *b);
+void run_turnover(bench *b);
 void run_sizes(bench *b);
 void run_calls(bench *b);
 void run_threads(bench *b);
@@ -80,6 +81,7 @@ void run_peers(bench *b);
 void run_hashfight(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
+void run_primitives(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() with the library's if the call failed. */
@@ -110,7 +112,7 @@ void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64
 
 /* Brings n of `count` keys, drawn at random, to their end; with n = count it shuffles them all.
  * `random` is the state that the drawing goes on from. */
-void draw_last(uint32_t *keys, uint64_t count, uint64_t n, uint64_t *random);
+void draw_last(const bench *b, void *keys, uint64_t count, uint64_t n, uint64_t *random);
 
 /* Ends the program unless each value is the one that goes with its key. */
 void check_values(const bench *b, const void *values, const void *keys, uint64_t n);
@@ -135,6 +137,13 @@ double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *
 double timed_peer_insert(const bench *b, const char *name, const void *keys, void *values,
                          uint64_t n);
 
+/* Erases the n keys of a table, those from counter 0 on, in an order that has nothing to do with
+ * that of their insertion, and inserts as many new ones, those from n on, always a part of them at
+ * a time. So TURNOVERS times; `keys` and `values` receive the last ones. */
+#define TURNOVERS 3u
+void turn_over(const bench *b, bh_table *table, void *keys, void *values, uint64_t n,
+               uint32_t salt);
+
 /* Seconds that all threads take to copy so many bytes. */
 double timed_copy(const bench *b, void *to, const void *from, uint64_t bytes);
 
@@ -148,6 +157,22 @@ void result_table(result *r, const bh_table_stats *stats);
  * `before` and the limit now, which it answers. */
 void enter(result *r, uint64_t n, double taken);
 double enter_beside(result *r, uint64_t n, double taken, double before, limit *l);
+
+/* Two tables that are given the same, one right after the other, because a rate of a machine that
+ * others use too holds for a moment only: the one that a result is about, and one beside it. */
+typedef struct couple {
+    bh_table *table;
+    bh_table *beside;
+    int table_first;
+} couple;
+
+/* Runs an operation on both in calls of `part` keys. The result's figure is the rate of the one, of
+ * the other's; `longest` as in timed(). */
+void compare(const bench *b, result *r, const couple *c, bh_op op, const void *keys, void *values,
+             uint64_t n, uint64_t part, double *longest);
+
+/* The same measurement, judged by its ratio to the limit; the bar is for u32 -> u32. */
+result by_limit(const bench *b, const result *r, double bar);
 
 void print(const bench *b, result *r);
 

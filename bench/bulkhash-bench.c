@@ -24,6 +24,7 @@ static const struct {
 } experiments[] = {
     {"operations", run_operations, 1, 1},
     {"growth", run_growth, 1, 1},
+    {"turnover", run_turnover, 0, 1},
     {"peers", run_peers, 0, 1},
     {"hashfight", run_hashfight, 0, 1},
     {"calls", run_calls, 0, 1},
@@ -32,6 +33,7 @@ static const struct {
     {"dynamic", run_dynamic, 0, 0},
     {"hostile", run_hostile, 0, 0},
     {"lines", run_lines, 0, 0},
+    {"primitives", run_primitives, 0, 1},
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof experiments[0])
@@ -59,6 +61,8 @@ static const char usage_text[] =
     "              keys with a skew; export, clear, memory\n"
     "  growth      a table filled from capacity 1, beside one that was reserved: time,\n"
     "              keys moved, pauses, peak memory\n"
+    "  turnover    finds in a table whose keys were all replaced, three times over, beside\n"
+    "              a fresh one\n"
     "  peers       other hash tables, fed the same arrays, at --keys pairs and at 65536,\n"
     "              which lie in cache; boost, absl and sorting write with one thread.\n"
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"
@@ -74,6 +78,8 @@ static const char usage_text[] =
     "              tables with random seeds, beside random keys\n"
     "  lines       lines of memory per find, of at most 4194304 keys: in a table that is\n"
     "              fresh, has grown, has had its keys turned over three times\n"
+    "  primitives  sorting beside oneTBB's and Boost's, partition, scan and others beside\n"
+    "              copying as much, gather and scatter beside the limit; no table\n"
     "\n"
     "Rates of a machine that does other work too are not worth reading; ratios are.\n"
     "\n"

@@ -46,7 +46,7 @@ typedef struct workload {
 /* Brings `n` of the live keys, drawn at random, to the end of the list. */
 static void draw(workload *w, uint64_t n)
 {
-    draw_last(w->live, w->count, n, &w->random);
+    draw_last(w->b, w->live, w->count, n, &w->random);
 }
 
 static void run_call(workload *w, bh_op op, uint32_t *keys, uint64_t n)

@@ -3,8 +3,7 @@
  *
  * Beside it stands a table reserved for the same keys, in the same repetition: how much of the
  * speed of inserting into reserved space in such calls is left, page touching included, and of
- * finding afterwards. The two are measured one right after the other, the first one changing with the
- * repetition, because a rate of this machine holds for a moment only.
+ * finding afterwards. Which of the two is measured first changes with the repetition.
  *
  * Then what growth costs besides time: keys moved for each key inserted, however many come in a
  * call; the longest pause; and the most memory that was held at once. For the last one the growth
@@ -20,32 +19,6 @@
 
 /* Calls of one key are slow enough that fewer keys say the same. */
 #define KEYS_IN_CALLS_OF_1 (1u << 22)
-
-/* --- time ---------------------------------------------------------------------------------- */
-
-/* A table that was reserved and one that grows or has grown. */
-typedef struct couple {
-    bh_table *reserved;
-    bh_table *grown;
-    int grown_first;
-} couple;
-
-/* Runs an operation on both tables in calls of `part` keys. */
-static void compare(const bench *b, result *r, const couple *c, bh_op op, const void *keys,
-                    void *values, uint64_t n, uint64_t part, double *longest)
-{
-    double before = limit_run(b->limit), reserved = 0, grown = 0;
-    int i;
-
-    for (i = 0; i < 2; i++)
-        if (i != c->grown_first)
-            grown = timed(b, op, c->grown, keys, values, n, part, longest);
-        else
-            reserved = timed(b, op, c->reserved, keys, values, n, part, NULL);
-    enter_beside(r, n, grown, before, b->limit);
-    sample(&r->value, reserved / grown);
-    r->batch = part;
-}
 
 /* --- keys moved ---------------------------------------------------------------------------- */
 
@@ -206,7 +179,7 @@ static void run_peak(const bench *b, const void *keys, void *values)
 
 void run_growth(bench *b)
 {
-    enum { INSERT, FIND, MISS, MOVED, PAUSE, CALL, RESULTS };
+    enum { INSERT, FIND, MISS, BY_LIMIT, MOVED, PAUSE, CALL, RESULTS };
     const uint64_t n = b->settings.keys, few = n < KEYS_IN_CALLS_OF_1 ? n : KEYS_IN_CALLS_OF_1;
     result results[RESULTS] = {
         {EXPERIMENT, .name = "insert, growing", .op = "insert", .hit_rate = 0,
@@ -215,6 +188,7 @@ void run_growth(bench *b)
          .figure = "of find, reserved", .bar = 0.9},
         {EXPERIMENT, .name = "miss, grown", .op = "find", .hit_rate = 0,
          .figure = "of miss, reserved", .bar = 0.8},
+        {EXPERIMENT}, /* the misses once more */
         {EXPERIMENT, .name = "calls of 65,536 keys", .op = "insert", .hit_rate = 0,
          .batch = CALL_KEYS, .figure = "keys moved per key", .bar = 2, .bar_is_most = 1},
         {EXPERIMENT, .name = "  table held alone", .op = "insert", .hit_rate = 0,
@@ -236,12 +210,12 @@ void run_growth(bench *b)
         fill_keys(b, keys, 0, n, salt);
         fill_keys(b, absent, n, n, salt);
         fill_values(b, values, keys, n);
-        c.reserved = table_of(b, b->context, n);
-        c.grown = table_of(b, b->context, 1);
-        c.grown_first = (int)(repetition % 2);
-        bench_limit(b, c.reserved);
+        c.table = table_of(b, b->context, 1);
+        c.beside = table_of(b, b->context, n);
+        c.table_first = (int)(repetition % 2);
+        bench_limit(b, c.beside);
         compare(b, &results[INSERT], &c, BH_INSERT, keys, values, n, CALL_KEYS, &longest);
-        stats = stats_of(c.grown);
+        stats = stats_of(c.table);
         sample_moved(&results[MOVED], &stats);
         sample(&results[PAUSE].value, (double)stats.longest_pause_ns * 1e-6);
         sample(&results[CALL].value, longest * 1e3);
@@ -251,9 +225,10 @@ void run_growth(bench *b)
         compare(b, &results[MISS], &c, BH_FIND, absent, values, n, n, NULL);
         for (i = 0; i < RESULTS; i++)
             result_table(&results[i], &stats);
-        bh_table_destroy(c.reserved);
-        bh_table_destroy(c.grown);
+        bh_table_destroy(c.table);
+        bh_table_destroy(c.beside);
     }
+    results[BY_LIMIT] = by_limit(b, &results[MISS], 0.5);
     for (i = 0; i < RESULTS; i++)
         print(b, &results[i]);
     run_moved(b, "calls of 1,000 keys", keys, values, n, 1000);

@@ -13,8 +13,6 @@
 #include "targets/lines.h"
 
 #define KEYS_MOST (1u << 22)
-#define TURNOVERS 3u
-#define PARTS 64u /* of the keys, which are turned over part by part */
 
 #define HIT_BAR 1.20
 #define MISS_BAR 1.15
@@ -102,26 +100,14 @@ static void run_grown(const bench *b, uint64_t n, uint32_t *keys, uint32_t *valu
     bh_table_destroy(table);
 }
 
-/* In every round all keys are erased, in an order that has nothing to do with that of their
- * insertion, and as many new ones come; always a part of them at a time. */
 static void run_turned_over(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values,
                             uint32_t salt)
 {
     bh_table *table = table_of(b, b->context, n);
-    uint64_t random = salt, round, part;
 
     fill_keys(b, keys, 0, n, salt);
     insert_keys(b, table, keys, values, n);
-    for (round = 1; round <= TURNOVERS; round++) {
-        draw_last(keys, n, n, &random);
-        for (part = 0; part < PARTS; part++) {
-            uint64_t first = part * n / PARTS, count = (part + 1) * n / PARTS - first;
-
-            check(bh_erase(table, keys + first, count, NULL));
-            fill_keys(b, keys + first, round * n + first, count, salt);
-            insert_keys(b, table, keys + first, values, count);
-        }
-    }
+    turn_over(b, table, keys, values, n, salt);
     print_state(b, table, "turned over", "hit, turned over", "miss, turned over", keys, n,
                 (TURNOVERS + 1) * n, salt);
     bh_table_destroy(table);

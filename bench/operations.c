@@ -3,8 +3,9 @@
  *
  * In every repetition a fresh table and fresh keys, made outside the timed part; the limit is
  * measured before and after each operation. Then what is not bound by random lines: reducing onto
- * few keys, beside reducing onto all alike; exporting and clearing, beside copying as many bytes;
- * and the memory that a table made for its keys takes.
+ * few keys, beside reducing onto all alike; inserting in order (BH_DUPLICATES_ORDERED), beside
+ * inserting as if at once; exporting and clearing, beside copying as many bytes; and the memory
+ * that a table made for its keys takes.
  */
 #include "bench.h"
 
@@ -17,7 +18,7 @@
 
 enum {
     FIND, MISS, HALF, INSERT, ADD, ERASE, APPLY, /* beside the limit */
-    ZIPF, EQUAL, EXPORT, CLEAR,
+    ZIPF, EQUAL, ORDERED, ORDERED_ZIPF, EXPORT, CLEAR,
     RESULTS
 };
 
@@ -88,6 +89,33 @@ static void run_skewed(work *w, int at, bh_table *table, double uniform)
     sample(&w->results[at].value, uniform / taken);
 }
 
+/* Inserts in order into a table made for that; `unordered` is what inserting the same distinct keys
+ * took where equal ones need no order. */
+static void run_ordered(work *w, double unordered, uint32_t salt)
+{
+    bench *b = w->b;
+    const settings *s = &b->settings;
+    bh_table_options options;
+    bh_table *table;
+    double taken;
+
+    bh_table_options_init(&options, s->key_bytes, s->value_bytes, w->n);
+    options.max_fill = s->fill;
+    options.duplicates = BH_DUPLICATES_ORDERED;
+    check(bh_table_create(b->context, &options, &table));
+    taken = timed(b, BH_INSERT, table, w->keys, w->values, w->n, w->n, NULL);
+    enter(&w->results[ORDERED], w->n, taken);
+    sample(&w->results[ORDERED].value, unordered / taken);
+    if (stats_of(table).keys != w->n)
+        fail("keys inserted in order are not all there");
+    check(bh_clear(table));
+    fill_zipf(b, w->mixed, w->keys, w->n, salt);
+    taken = timed(b, BH_INSERT, table, w->mixed, w->values, w->n, w->n, NULL);
+    enter(&w->results[ORDERED_ZIPF], w->n, taken);
+    sample(&w->results[ORDERED_ZIPF].value, unordered / taken);
+    bh_table_destroy(table);
+}
+
 static void run_export(work *w, bh_table *table)
 {
     const settings *s = &w->b->settings;
@@ -121,14 +149,14 @@ static void run_repetition(work *w, uint32_t repetition)
     bh_table *table = table_of(b, b->context, n);
     limit *l = bench_limit(b, table);
     bh_table_stats stats;
-    double uniform;
+    double uniform, inserting;
     uint64_t i;
 
     fill_keys(b, w->keys, 0, n, salt);
     fill_keys(b, w->absent, n, n, salt);
     fill_values(b, w->values, w->keys, n);
     w->before = limit_run(l);
-    beside(w, INSERT, BH_INSERT, table, w->keys);
+    inserting = beside(w, INSERT, BH_INSERT, table, w->keys);
     stats = stats_of(table);
     for (i = 0; i < RESULTS; i++) {
         w->results[i].batch = n;
@@ -161,6 +189,7 @@ static void run_repetition(work *w, uint32_t repetition)
     run_apply(w, table);
     run_clear(w, table, stats.bytes_total);
     bh_table_destroy(table);
+    run_ordered(w, inserting, salt);
 }
 
 /* A table made for n keys and as full as `max_fill`. */
@@ -201,6 +230,11 @@ void run_operations(bench *b)
                   .skew = "zipf 0.99", .figure = "of uniform", .bar = 1},
         [EQUAL] = {EXPERIMENT, .name = "reduce, all equal", .op = "add", .hit_rate = 1,
                    .skew = "equal", .figure = "of uniform", .bar = 0.5},
+        [ORDERED] = {EXPERIMENT, .name = "insert, ordered", .op = "insert", .hit_rate = 0,
+                     .figure = "of unordered", .bar = 0.5},
+        [ORDERED_ZIPF] = {EXPERIMENT, .name = "insert, ordered, Zipf 0.99", .op = "insert",
+                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99",
+                          .figure = "of unordered", .bar = 0.5},
         [EXPORT] = {EXPERIMENT, .name = "export", .op = "export", .hit_rate = NO_HIT_RATE,
                     .figure = "of copying the pairs", .bar = 0.5},
         [CLEAR] = {EXPERIMENT, .name = "clear", .op = "clear", .hit_rate = NO_HIT_RATE,

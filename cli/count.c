@@ -414,7 +414,7 @@ int count_command(int argc, char **argv)
     progress_clear();
 
     if (options.output != NULL) {
-        result_write(counter.table, &format, counter.threads, &output);
+        result_write(counter.context, counter.table, &format, counter.threads, &output);
         output_commit(&output);
     }
     print_summary(&counter, &options, seconds);

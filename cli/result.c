@@ -2,8 +2,8 @@
  * Writes the result (see result.h). The table is exported part by part, each part is widened to
  * pairs of 64-bit key and count and turned into text. Several threads do that, each with a part of
  * its own; they write what they have made in the order in which they took the parts. Only sorting
- * needs all pairs in memory at once, twice: it is a radix sort, eight passes of one byte each, of
- * which the ones are left out where all keys have the same byte.
+ * needs all pairs in memory at once, and as much again: the library's bh_sort() does it, and the
+ * parts are then taken from the sorted arrays.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -80,21 +80,32 @@ static size_t write_pairs(char *text, const struct pair *pairs, uint64_t count,
 struct exporter {
     uint64_t cursor;
     uint64_t keys_left;
-    uint64_t values[part_pairs];
+    uint64_t counts[part_pairs];
     uint64_t keys8[part_pairs];
     uint32_t keys4[part_pairs];
 };
 
-/* Puts the next pairs, at most part_pairs, into `pairs`; answers how many, 0 at the end. */
-static uint64_t next_part(bh_table *table, const struct result_format *format,
-                          struct exporter *exporter, struct pair *pairs,
-                          const struct output *output)
+/* Turns keys as the table has them, and counts, into pairs. */
+static void widen(const struct result_format *format, const void *keys, const uint64_t *counts,
+                  uint64_t count, struct pair *pairs)
+{
+    bool is_narrow = format->key_bytes == 4;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t key = is_narrow ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
+        if (is_narrow && format->is_signed)
+            key = (key ^ 0x80000000) - 0x80000000; /* copies the sign into the higher bits */
+        pairs[i] = (struct pair){key, counts[i]};
+    }
+}
+
+/* Exports the next pairs, at most `room`; answers how many, 0 at the end. */
+static uint64_t export_part(bh_table *table, struct exporter *exporter, void *keys,
+                            uint64_t *counts, uint64_t room, const struct output *output)
 {
     uint64_t count = 0;
-    bool is_narrow = format->key_bytes == 4;
-    void *keys = is_narrow ? (void *)exporter->keys4 : (void *)exporter->keys8;
 
-    if (bh_export(table, &exporter->cursor, keys, exporter->values, part_pairs, &count) != BH_OK)
+    if (bh_export(table, &exporter->cursor, keys, counts, room, &count) != BH_OK)
         fail("%s: the counts cannot be read from the table: %s; please report this", output->path,
              library_error());
     /* The .npy header has promised a number, and the sort has made room for it. */
@@ -102,43 +113,19 @@ static uint64_t next_part(bh_table *table, const struct result_format *format,
         fail("%s: the table gave another number of keys than it said; please report this",
              output->path);
     exporter->keys_left -= count;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t key = is_narrow ? exporter->keys4[i] : exporter->keys8[i];
-        if (is_narrow && format->is_signed)
-            key = (key ^ 0x80000000) - 0x80000000; /* copies the sign into the higher bits */
-        pairs[i] = (struct pair){key, exporter->values[i]};
-    }
     return count;
 }
 
-/* Sorts by key, as unsigned numbers; `scratch` is as large as `pairs`. Answers which of the two
- * arrays holds the result. */
-static struct pair *radix_sort(struct pair *pairs, struct pair *scratch, uint64_t count)
+/* Puts the next pairs, at most part_pairs, into `pairs`; answers how many, 0 at the end. */
+static uint64_t next_part(bh_table *table, const struct result_format *format,
+                          struct exporter *exporter, struct pair *pairs,
+                          const struct output *output)
 {
-    static uint64_t places[8][256]; /* for each byte of the key: how many keys have each value */
+    void *keys = format->key_bytes == 4 ? (void *)exporter->keys4 : (void *)exporter->keys8;
+    uint64_t count = export_part(table, exporter, keys, exporter->counts, part_pairs, output);
 
-    memset(places, 0, sizeof places);
-    for (uint64_t i = 0; i < count; i++) {
-        for (int byte = 0; byte < 8; byte++)
-            places[byte][pairs[i].key >> (8 * byte) & 255]++;
-    }
-    for (int byte = 0; byte < 8; byte++) {
-        uint64_t *place = places[byte];
-        uint64_t next = 0;
-        if (count == 0 || place[pairs[0].key >> (8 * byte) & 255] == count)
-            continue; /* all the same: nothing to order */
-        for (int value = 0; value < 256; value++) {
-            uint64_t here = place[value];
-            place[value] = next;
-            next += here;
-        }
-        for (uint64_t i = 0; i < count; i++)
-            scratch[place[pairs[i].key >> (8 * byte) & 255]++] = pairs[i];
-        struct pair *sorted = scratch;
-        scratch = pairs;
-        pairs = sorted;
-    }
-    return pairs;
+    widen(format, keys, exporter->counts, count, pairs);
+    return count;
 }
 
 /* What the threads share. */
@@ -151,8 +138,10 @@ struct writer {
     uint64_t parts;   /* how many have been taken, */
     uint64_t written; /* and written */
     struct exporter exporter;
-    const struct pair *sorted; /* the pairs that are left, where they have been sorted; or NULL */
-    uint64_t sorted_left;
+    void *keys; /* all of them, where they have been sorted; or NULL */
+    uint64_t *counts;
+    uint64_t sorted;
+    uint64_t sorted_taken;
 };
 
 /* What each thread has for itself. */
@@ -161,26 +150,26 @@ struct workspace {
     char text[part_pairs * longest_line];
 };
 
-/* Takes the next part: *pairs points at it, which may be in `space`, and *turn is its number.
- * Answers how many pairs it has, 0 at the end. */
-static uint64_t take_part(struct writer *writer, struct pair *space, const struct pair **pairs,
-                          uint64_t *turn)
+/* Takes the next part, into `pairs`; *turn is its number. Answers how many pairs it has, 0 at the
+ * end. */
+static uint64_t take_part(struct writer *writer, struct pair *pairs, uint64_t *turn)
 {
-    uint64_t count;
+    uint64_t first = 0, count;
 
     pthread_mutex_lock(&writer->lock);
-    if (writer->sorted != NULL) {
-        count = writer->sorted_left < part_pairs ? writer->sorted_left : part_pairs;
-        *pairs = writer->sorted;
-        writer->sorted += count;
-        writer->sorted_left -= count;
+    if (writer->keys != NULL) {
+        first = writer->sorted_taken;
+        count = writer->sorted - first < part_pairs ? writer->sorted - first : part_pairs;
+        writer->sorted_taken += count;
     } else {
-        count = next_part(writer->table, writer->format, &writer->exporter, space, writer->output);
-        *pairs = space;
+        count = next_part(writer->table, writer->format, &writer->exporter, pairs, writer->output);
     }
     *turn = writer->parts;
     writer->parts += count > 0;
     pthread_mutex_unlock(&writer->lock);
+    if (writer->keys != NULL)
+        widen(writer->format, (const char *)writer->keys + first * writer->format->key_bytes,
+              writer->counts + first, count, pairs);
     return count;
 }
 
@@ -191,7 +180,7 @@ static void write_text(struct writer *writer, uint64_t turn, const char *text, s
     uint64_t place;
 
     pthread_mutex_lock(&writer->lock);
-    while (writer->sorted != NULL && writer->written < turn)
+    while (writer->keys != NULL && writer->written < turn)
         pthread_cond_wait(&writer->turn_ended, &writer->lock);
     bool has_place = output_claim(writer->output, length, &place);
     if (!has_place)
@@ -208,57 +197,63 @@ static void write_parts(void *argument)
 {
     struct writer *writer = argument;
     struct workspace *space = malloc(sizeof *space);
-    const struct pair *pairs;
     uint64_t turn, count;
 
     if (space == NULL)
         fail("%s: no memory to write it; free some and try again", writer->output->path);
-    while ((count = take_part(writer, space->pairs, &pairs, &turn)) > 0) {
-        size_t length = write_pairs(space->text, pairs, count, writer->format);
+    while ((count = take_part(writer, space->pairs, &turn)) > 0) {
+        size_t length = write_pairs(space->text, space->pairs, count, writer->format);
 
         write_text(writer, turn, space->text, length);
     }
     free(space);
 }
 
-/* All pairs of the table, `keys` in number, in ascending order of keys. Both arrays are to be
- * freed; the pairs are in the first. */
-static void sort_pairs(struct writer *writer, uint64_t keys, struct pair **pairs,
-                       struct pair **scratch)
+/* Of signed keys the highest bit stands for less, not for more: exchanges the two meanings. */
+static void flip_signs(const struct writer *writer)
 {
-    uint64_t room = keys + 1; /* malloc(0) may answer NULL */
-    uint64_t count = 0, got;
-
-    *pairs = *scratch = NULL;
-    if (room <= SIZE_MAX / sizeof **pairs) {
-        *pairs = malloc((size_t)room * sizeof **pairs);
-        *scratch = malloc((size_t)room * sizeof **scratch);
+    if (!writer->format->is_signed)
+        return;
+    for (uint64_t i = 0; i < writer->sorted; i++) {
+        if (writer->format->key_bytes == 4)
+            ((uint32_t *)writer->keys)[i] ^= UINT32_C(1) << 31;
+        else
+            ((uint64_t *)writer->keys)[i] ^= UINT64_C(1) << 63;
     }
-    if (*pairs == NULL || *scratch == NULL)
-        fail("%s: no memory to sort the lines; leave out --sort and sort the file afterwards",
-             writer->output->path);
-    while ((got = next_part(writer->table, writer->format, &writer->exporter, *pairs + count,
-                            writer->output)) > 0)
-        count += got;
-
-    /* Of signed keys the highest bit stands for less, not for more. */
-    uint64_t flip = writer->format->is_signed ? UINT64_C(1) << 63 : 0;
-    for (uint64_t i = 0; i < count; i++)
-        (*pairs)[i].key ^= flip;
-    struct pair *sorted = radix_sort(*pairs, *scratch, count);
-    if (sorted == *scratch) {
-        *scratch = *pairs;
-        *pairs = sorted;
-    }
-    for (uint64_t i = 0; i < count; i++)
-        sorted[i].key ^= flip;
 }
 
-void result_write(bh_table *table, const struct result_format *format, uint32_t threads,
-                  struct output *output)
+/* Takes all pairs from the table, `keys` in number, and sorts them by key. */
+static void sort_pairs(bh_context *context, struct writer *writer, uint64_t keys)
+{
+    const struct result_format *format = writer->format;
+    uint64_t room = keys + 1; /* malloc(0) may answer NULL */
+    uint64_t got;
+
+    if (room <= SIZE_MAX / sizeof *writer->counts) {
+        writer->keys = malloc((size_t)room * format->key_bytes);
+        writer->counts = malloc((size_t)room * sizeof *writer->counts);
+    }
+    if (writer->keys != NULL && writer->counts != NULL) {
+        while ((got = export_part(writer->table, &writer->exporter,
+                                  (char *)writer->keys + writer->sorted * format->key_bytes,
+                                  writer->counts + writer->sorted, room - writer->sorted,
+                                  writer->output)) > 0)
+            writer->sorted += got;
+        flip_signs(writer);
+        if (bh_sort(context, writer->keys, format->key_bytes, writer->counts,
+                    sizeof *writer->counts, writer->sorted) == BH_OK) {
+            flip_signs(writer);
+            return;
+        }
+    }
+    fail("%s: no memory to sort the lines; leave out --sort and sort the file afterwards",
+         writer->output->path);
+}
+
+void result_write(bh_context *context, bh_table *table, const struct result_format *format,
+                  uint32_t threads, struct output *output)
 {
     bh_table_stats stats;
-    struct pair *pairs = NULL, *scratch = NULL;
     struct writer *writer = calloc(1, sizeof *writer);
 
     if (writer == NULL)
@@ -279,15 +274,12 @@ void result_write(bh_table *table, const struct result_format *format, uint32_t 
         npy_pair_header(stats.keys, header);
         output_write(output, header, sizeof header);
     }
-    if (format->is_sorted) {
-        sort_pairs(writer, stats.keys, &pairs, &scratch);
-        writer->sorted = pairs;
-        writer->sorted_left = stats.keys;
-    }
+    if (format->is_sorted)
+        sort_pairs(context, writer, stats.keys);
     threads_run(threads, write_parts, writer);
 
-    free(pairs);
-    free(scratch);
+    free(writer->keys);
+    free(writer->counts);
     pthread_cond_destroy(&writer->turn_ended);
     pthread_mutex_destroy(&writer->lock);
     free(writer);

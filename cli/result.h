@@ -19,8 +19,8 @@ struct result_format {
     bool is_npy;        /* .npy instead of lines */
 };
 
-/* Writes all of the table, on so many threads. */
-void result_write(bh_table *table, const struct result_format *format, uint32_t threads,
-                  struct output *output);
+/* Writes all of the table, on so many threads; sorts it in its context. */
+void result_write(bh_context *context, bh_table *table, const struct result_format *format,
+                  uint32_t threads, struct output *output);
 
 #endif

@@ -2,7 +2,7 @@
 # Turns what scripts/results.sh has measured into tables (see --help).
 set -euo pipefail
 export LC_ALL=C
-experiments='operations growth peers calls threads sizes dynamic hostile lines'
+experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile lines primitives'
 begin='<!-- results: begin -->' end='<!-- results: end -->'
 
 usage() {
@@ -278,7 +278,7 @@ fi
     fail 1 "$into: needs one line '$begin' and one line '$end'"
 wanted=()
 for file in "${files[@]}"; do
-    [[ ! ${file##*/} =~ ^(operations-4-4|growth|peers-4-4|hostile|lines)\.jsonl$ ]] || wanted+=("$file")
+    [[ ! ${file##*/} =~ ^(operations-4-4|growth|turnover|peers-4-4|hashfight-50M|primitives-4-4|hostile|lines)\.jsonl$ ]] || wanted+=("$file")
 done
 ((${#wanted[@]})) || fail 1 "$directory: there are no results of u32->u32 pairs"
 table=$(print_tables 1 "${wanted[@]}")

@@ -12,14 +12,19 @@ operations-4-8  operations  -w 4,8
 operations-8-4  operations  -w 8,4
 operations-8-8  operations  -w 8,8
 growth          growth      -r 9
+turnover        turnover
 peers-4-4       peers       -w 4,4
-peers-8-8       peers       -w 8,8
+peers-8-8       peers       -w 8,8 -r 3
 calls           calls
 threads         threads
 sizes           sizes
 dynamic         dynamic
 hostile         hostile
 lines           lines
+hashfight-50M   hashfight   -n 50000000
+hashfight-200M  hashfight   -n 200000000 -r 3
+primitives-4-4  primitives  -w 4,4
+primitives-8-8  primitives  -w 8,8
 kmers           kmers
 '
 # With this malloc asks for huge pages, as our tables do. Where the system gives them to those who ask

@@ -2,65 +2,9 @@
  * The calls on arrays: their arguments are checked here, all in the same way, and
  * then the context's backend runs them.
  */
-#include "base/checked.h"
+#include "api/arrays.h"
 #include "base/error.h"
 #include "tables/table.h"
-
-/* One array of a call, for the checks. */
-typedef struct array {
-    const char *name;
-    const void *data;
-    uint64_t bytes; /* of one element; 0: the call has no such array */
-    int may_be_null;
-    int output;
-} array;
-
-#define ARRAYS_MOST 4
-
-static bh_status check_array(const char *call, const array *a, uint64_t n)
-{
-    uint64_t bytes, end;
-
-    if (!a->data)
-        return a->may_be_null ? BH_OK
-                              : bh__fail(BH_ERR_ARGUMENT, "%s: %s is NULL and n is %llu", call,
-                                         a->name, (unsigned long long)n);
-    if ((uintptr_t)a->data % a->bytes)
-        return bh__fail(BH_ERR_ARGUMENT, "%s: %s is not aligned to its %llu-byte elements", call,
-                        a->name, (unsigned long long)a->bytes);
-    if (!bh__mul(n, a->bytes, &bytes) || !bh__add((uint64_t)(uintptr_t)a->data, bytes, &end) ||
-        end > UINTPTR_MAX || bytes > (uint64_t)INT64_MAX)
-        return bh__fail(BH_ERR_ARGUMENT, "%s: %llu elements of %s reach beyond memory", call,
-                        (unsigned long long)n, a->name);
-    return BH_OK;
-}
-
-static int overlap(const array *a, const array *b, uint64_t n)
-{
-    uint64_t from_a = (uint64_t)(uintptr_t)a->data, from_b = (uint64_t)(uintptr_t)b->data;
-
-    return a->data && b->data && a->bytes && b->bytes && from_a < from_b + n * b->bytes &&
-           from_b < from_a + n * a->bytes;
-}
-
-static bh_status check_arrays(const char *call, const array *arrays, uint32_t count, uint64_t n)
-{
-    uint32_t i, j;
-
-    for (i = 0; i < count; i++) {
-        bh_status status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
-
-        if (status)
-            return status;
-    }
-    for (i = 0; i < count; i++)
-        for (j = i + 1; j < count; j++)
-            if ((arrays[i].output || arrays[j].output) && overlap(&arrays[i], &arrays[j], n))
-                return bh__fail(BH_ERR_ARGUMENT,
-                                "%s: %s and %s overlap, and one of them is written", call,
-                                arrays[i].name, arrays[j].name);
-    return BH_OK;
-}
 
 /* All calls come through here. `values` are read, `values_out` written; bh_apply gives the same
  * array as both. */
@@ -68,7 +12,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
                      const void *keys, const void *values, void *values_out, uint64_t n,
                      uint8_t *outcomes)
 {
-    array arrays[ARRAYS_MOST];
+    bh__array arrays[4];
     bh__batch batch;
     bh_status status;
     uint64_t i;
@@ -96,7 +40,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     arrays[3].data = ops;
     arrays[3].bytes = 1;
     arrays[3].may_be_null = arrays[3].output = 0;
-    status = check_arrays(call, arrays, ops ? 4 : 3, n);
+    status = bh__check_arrays(call, arrays, ops ? 4 : 3, n);
     if (status)
         return status;
     for (i = 0; ops && i < n; i++) {

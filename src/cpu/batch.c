@@ -28,6 +28,7 @@
 #include "cpu/cpu.h"
 
 #include "base/atomic.h"
+#include "cpu/ordered.h"
 
 /* Below so many slices a call runs in the calling thread, because waking another takes time.
  * Chosen, not tuned. */
@@ -54,8 +55,7 @@ typedef struct call {
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
     uint32_t shrink;   /* there are fewer keys than the table is made for */
-    int may_grow;  /* growing has not failed yet */
-    bh_status why; /* what an element that is refused is refused for: how growing failed */
+    bh__growth *growth;
     bh_status status;
 } call;
 
@@ -172,10 +172,10 @@ static void resolve(call *c, worker *w)
     if (!w) {
         if (table->keys < table->min_keys)
             table->policy->shrink(table);
-    } else if (table->policy->resolve(table, &w->slice, &c->may_grow, &c->why) ==
+    } else if (table->policy->resolve(table, &w->slice, &c->growth->may_grow, &c->growth->why) ==
                BH_RESOLVED_REFUSED) {
         if (!c->status)
-            c->status = c->why;
+            c->status = c->growth->why;
         refuse(&w->slice);
     }
     /* The policy may have finished erasing operations of the slice. */
@@ -223,13 +223,8 @@ static void run_call(call *c, uint32_t workers)
     } while (c->stopped);
 }
 
-bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
-{
-    return table->policy->perform ? table->policy->perform(table, batch)
-                                  : bh__cpu_slices(backend, table, batch);
-}
-
-bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
+                      int in_order, bh__growth *growth)
 {
     const bh_system *system = &backend->system;
     uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
@@ -242,14 +237,12 @@ bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__
     c.next = 0;
     c.takes_room = batch->ops || (batch->op != BH_FIND && batch->op != BH_UPDATE &&
                                   batch->op != BH_ERASE);
-    c.ordered = table->options.duplicates == BH_DUPLICATES_ORDERED &&
-                (batch->ops || batch->op != BH_FIND);
-    c.kernel = table->kernels->slice[kind_of(batch, (int)c.ordered)];
-    c.may_grow = 1;
-    c.why = BH_ERR_FULL;
+    c.ordered = (uint32_t)in_order;
+    c.kernel = table->kernels->slice[kind_of(batch, in_order)];
+    c.growth = growth;
     c.status = BH_OK;
 
-    if (slices >= PARALLEL_SLICES && !c.ordered) {
+    if (slices >= PARALLEL_SLICES && !in_order) {
         workers = backend->executor.width(backend->executor.state);
         workers = workers < WORKERS_MOST ? workers : WORKERS_MOST;
         workers = workers < slices ? workers : slices;
@@ -270,4 +263,25 @@ bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__
         run_call(&c, 1);
     }
     return c.status;
+}
+
+bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
+    bh__growth growth = {1, BH_ERR_FULL};
+
+    return bh__cpu_run(backend, table, batch, 0, &growth);
+}
+
+bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
+    int in_order = table->options.duplicates == BH_DUPLICATES_ORDERED &&
+                   (batch->ops || batch->op != BH_FIND);
+    bh__growth growth = {1, BH_ERR_FULL};
+
+    if (table->policy->perform)
+        return table->policy->perform(table, batch);
+    if (in_order && batch->n >= BH_ORDERED_LEAST &&
+        backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS)
+        return bh__cpu_ordered(backend, table, batch);
+    return bh__cpu_run(backend, table, batch, in_order, &growth);
 }

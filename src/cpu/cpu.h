@@ -21,4 +21,18 @@ void bh__cpu_end(bh__cpu *cpu);
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);
 bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch);
 
+/* What a call has learned about growing; where it consists of several batches they share it. */
+typedef struct bh__growth {
+    int may_grow;  /* growing has not failed yet */
+    bh_status why; /* what an element that is refused is refused for: how growing failed */
+} bh__growth;
+
+/* Runs one batch of a call: as if its elements were concurrent, or in their order and in the calling
+ * thread. */
+bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
+                      int in_order, bh__growth *growth);
+
+/* ordered.c: runs one call whose elements must seem to run in their order. */
+bh_status bh__cpu_ordered(const bh__backend *backend, bh_table *table, const bh__batch *batch);
+
 #endif

@@ -37,11 +37,6 @@ static void BH_DESIGN(pass_place)(void *argument, uint64_t first, uint64_t count
     BH_DESIGN(place)(argument, first, count);
 }
 
-static void BH_DESIGN(pass_count)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_DESIGN(count_parts)(argument, first, count);
-}
-
 static void BH_DESIGN(pass_export)(void *argument, uint64_t first, uint64_t count)
 {
     BH_DESIGN(export_parts)(argument, first, count);
@@ -51,8 +46,8 @@ static const bh__kernels BH_DESIGN(kernels) = {
     {BH_DESIGN(slice_find), BH_DESIGN(slice_insert), BH_DESIGN(slice_erase), BH_DESIGN(slice_add),
      BH_DESIGN(slice_mixed)},
     {BH_DESIGN(pass_split), BH_DESIGN(pass_home), BH_DESIGN(pass_merge), BH_DESIGN(pass_residue),
-     BH_DESIGN(pass_reinsert), BH_DESIGN(pass_place), BH_DESIGN(pass_count),
-     BH_DESIGN(pass_export), 0, 0, 0, 0, 0, 0, 0},
+     BH_DESIGN(pass_reinsert), BH_DESIGN(pass_place), 0, BH_DESIGN(pass_export), 0, 0, 0, 0, 0, 0,
+     0},
 };
 
 #undef BH_DESIGN

@@ -100,11 +100,6 @@ __global__ void DEVICE(place)(bh__slice *slice)
     BH_NAME(bh_dy_place)(slice, 0, 1);
 }
 
-__global__ void DEVICE(count)(bh_dy_export *job)
-{
-    BH_NAME(bh_dy_count_parts)(job, blockIdx.x * blockDim.x + threadIdx.x, 1);
-}
-
 __global__ void DEVICE(export)(bh_dy_export *job)
 {
     BH_NAME(bh_dy_export_parts)(job, blockIdx.x * blockDim.x + threadIdx.x, 1);

@@ -153,10 +153,10 @@ BH_FN void bh_lower_bound_some(const void *keys, uint64_t n, const void *wanted,
         const uint64_t half = left / 2, next = (left - half) / 2;
 
         for (i = 0; i < count; i++) {
-            const int smaller = bh_element(keys, key_bytes, at[i] + half - 1) <
-                                bh_element(wanted, key_bytes, i);
+            const uint64_t smaller = bh_element(keys, key_bytes, at[i] + half - 1) <
+                                     bh_element(wanted, key_bytes, i);
 
-            at[i] += smaller ? half : 0;
+            at[i] += half & (0 - smaller); /* a product of both is made a branch */
             bh_bring(bh_apart_from(keys, key_bytes, at[i] + (next ? next - 1 : 0)));
         }
         left -= half;

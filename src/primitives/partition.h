@@ -16,14 +16,14 @@
  *
  * A row's place in the block is its place in the line of the output, so the first and the last
  * block of a task have fewer rows; they are written row by row, beside a neighbour's. Two columns
- * share one block where their lines begin at the same rows in every part, as they do when the
- * arrays begin at lines; where not, each column is written by a run of its own.
+ * lie side by side in one block (rows.h) where their lines begin at the same rows in every part, as
+ * they do when the arrays begin at lines; where not, each column is written by a run of its own.
  */
 #ifndef BH_PRIMITIVES_PARTITION_H
 #define BH_PRIMITIVES_PARTITION_H
 
 #include "primitives/hash.h"
-#include "primitives/words.h"
+#include "primitives/rows.h"
 
 /* Rows whose parts are found at a time, before any is written: a loop without branches. */
 #define BH_PART_BATCH 64u
@@ -43,7 +43,7 @@ typedef struct bh_part_memory {
     uint64_t *lines[2]; /* for each column the address to which the block goes */
     uint32_t *at;       /* the next row in the block; more by a block's rows after the first block */
     uint32_t *first;    /* `at` before the first row */
-    unsigned char *blocks[2];
+    unsigned char *blocks; /* of words where there is one column, else of rows */
 } bh_part_memory;
 
 BH_FN uint32_t bh_part_block_rows(uint32_t one, uint32_t two)
@@ -56,12 +56,17 @@ BH_FN uint64_t bh_part_lines_up(uint64_t bytes)
     return (bytes + 63) & ~(uint64_t)63;
 }
 
+/* With one column a block is a line of it, else it has rows. */
+BH_FN uint32_t bh_part_block_bytes(uint32_t one, uint32_t two)
+{
+    return two ? bh_part_block_rows(one, two) * bh_row_bytes(one, two) : 64;
+}
+
 /* Bytes that a task needs. */
 BH_FN uint64_t bh_part_task_bytes(uint32_t parts, uint32_t key_bytes, uint32_t payload_bytes)
 {
     return 3 * bh_part_lines_up(8ull * parts) + 2 * bh_part_lines_up(4ull * parts) +
-           (uint64_t)parts * bh_part_block_rows(key_bytes, payload_bytes) *
-               (key_bytes + payload_bytes);
+           (uint64_t)parts * bh_part_block_bytes(key_bytes, payload_bytes);
 }
 
 BH_FN bh_part_memory bh_part_memory_of(const bh__partition *p, uint64_t task)
@@ -76,9 +81,7 @@ BH_FN bh_part_memory bh_part_memory_of(const bh__partition *p, uint64_t task)
     m.lines[1] = (uint64_t *)(void *)(at + 2 * eights);
     m.at = (uint32_t *)(void *)(at + 3 * eights);
     m.first = (uint32_t *)(void *)(at + 3 * eights + fours);
-    m.blocks[0] = at + 3 * eights + 2 * fours;
-    m.blocks[1] = m.blocks[0] + (uint64_t)p->how.parts * p->key_bytes *
-                                    bh_part_block_rows(p->key_bytes, p->payload_bytes);
+    m.blocks = at + 3 * eights + 2 * fours;
     return m;
 }
 
@@ -248,29 +251,40 @@ static void bh_partition_end(const bh__where *where, bh__partition *p)
 /* --- scattering ------------------------------------------------------------------------------- */
 
 /* Writes the rows [from, to) of a part's block one by one. */
-BH_FN void bh_part_write_rows(uint64_t lines, const unsigned char *block, uint32_t from, uint32_t to,
-                              const uint32_t bytes)
+BH_FN void bh_part_write_rows(uint64_t one_at, uint64_t two_at, const unsigned char *block,
+                              uint32_t from, uint32_t to, const uint32_t one, const uint32_t two)
 {
-    void *out = (void *)(uintptr_t)lines;
+    void *out = (void *)(uintptr_t)one_at;
     uint32_t i;
 
-    for (i = from; i < to; i++)
-        bh_element_set(out, bytes, i, bh_element(block, bytes, i));
+    if (two) {
+        bh_rows_out(out, block, from, to, 0, one, bh_row_bytes(one, two));
+        bh_rows_out((void *)(uintptr_t)two_at, block, from, to, 1, two, bh_row_bytes(one, two));
+    } else {
+        for (i = from; i < to; i++)
+            bh_element_set(out, one, i, bh_element(block, one, i));
+    }
 }
 
-/* Writes all rows of a part's block. */
-BH_FN void bh_part_write_block(uint64_t lines, const unsigned char *block, const uint32_t bytes,
-                               const uint32_t rows, int stream)
+/* Writes all rows of a part's block, which are whole lines. */
+BH_FN void bh_part_write_block(uint64_t one_at, uint64_t two_at, const unsigned char *block,
+                               int stream, const uint32_t one, const uint32_t two)
 {
-    unsigned char *out = (unsigned char *)(uintptr_t)lines;
+    const uint32_t rows = bh_part_block_rows(one, two), row_bytes = bh_row_bytes(one, two);
+    char *one_out = (char *)(uintptr_t)one_at, *two_out = (char *)(uintptr_t)two_at;
     uint32_t i;
 
-    for (i = 0; i < rows * bytes; i += 64) {
+    if (!two) {
         if (stream)
-            bh_line_stream(out + i, block + i);
+            bh_line_stream(one_out, block);
         else
-            memcpy(out + i, block + i, 64);
+            memcpy(one_out, block, 64);
+        return;
     }
+    for (i = 0; i < rows; i += 64 / one)
+        bh_rows_line_out(one_out + i * one, block + i * row_bytes, stream, 0, one, row_bytes);
+    for (i = 0; i < rows; i += 64 / two)
+        bh_rows_line_out(two_out + i * two, block + i * row_bytes, stream, 1, two, row_bytes);
 }
 
 /* One or two columns through blocks. A column of the input that is NULL has the row's index. */
@@ -289,7 +303,7 @@ BH_FN void bh_part_blocks_text(const bh__partition *p, uint64_t task, const bh_p
     const uint32_t narrow_bytes = narrow ? two : one;
     const void *from_one = c->from[0], *from_two = c->from[1];
     uint64_t *lines_one = m.lines[0], *lines_two = m.lines[1];
-    unsigned char *blocks_one = m.blocks[0], *blocks_two = m.blocks[1];
+    const uint32_t block_bytes = bh_part_block_bytes(one, two), row_bytes = bh_row_bytes(one, two);
     uint32_t *ats = m.at;
     const int stream = p->n * (one + two) >= BH_PART_STREAM_BYTES;
     uint32_t part[BH_PART_BATCH], count, i;
@@ -308,26 +322,24 @@ BH_FN void bh_part_blocks_text(const bh__partition *p, uint64_t task, const bh_p
         bh_parts_of(p, row, count, part);
         for (i = 0; i < count; i++) {
             const uint32_t q = part[i], at = ats[q], place = at & (rows - 1);
-            unsigned char *block_one = blocks_one + (uint64_t)q * rows * one;
-            unsigned char *block_two = blocks_two + (uint64_t)q * rows * two;
+            const uint64_t word = from_one ? bh_element(from_one, one, row + i) : row + i;
+            const uint64_t word_two = !two       ? 0
+                                      : from_two ? bh_element(from_two, two, row + i)
+                                                 : row + i;
+            unsigned char *block = m.blocks + (uint64_t)q * block_bytes;
 
-            bh_element_set(block_one, one, place,
-                           from_one ? bh_element(from_one, one, row + i) : row + i);
             if (two)
-                bh_element_set(block_two, two, place,
-                               from_two ? bh_element(from_two, two, row + i) : row + i);
+                bh_row_store(block, place, bh_row_of(word, word_two, row_bytes, two), row_bytes);
+            else
+                bh_element_set(block, one, place, word);
             ats[q] = at + 1;
             if (place != rows - 1)
                 continue;
-            if (at < rows && m.first[q]) {
-                bh_part_write_rows(lines_one[q], block_one, m.first[q], rows, one);
-                if (two)
-                    bh_part_write_rows(lines_two[q], block_two, m.first[q], rows, two);
-            } else {
-                bh_part_write_block(lines_one[q], block_one, one, rows, stream);
-                if (two)
-                    bh_part_write_block(lines_two[q], block_two, two, rows, stream);
-            }
+            if (at < rows && m.first[q])
+                bh_part_write_rows(lines_one[q], two ? lines_two[q] : 0, block, m.first[q], rows,
+                                   one, two);
+            else
+                bh_part_write_block(lines_one[q], two ? lines_two[q] : 0, block, stream, one, two);
             ats[q] = rows;
             lines_one[q] += rows * one;
             if (two)
@@ -338,10 +350,8 @@ BH_FN void bh_part_blocks_text(const bh__partition *p, uint64_t task, const bh_p
         const uint32_t at = ats[i], place = at & (rows - 1);
         const uint32_t from = at < rows ? m.first[i] : 0;
 
-        bh_part_write_rows(lines_one[i], blocks_one + (uint64_t)i * rows * one, from, place, one);
-        if (two)
-            bh_part_write_rows(lines_two[i], blocks_two + (uint64_t)i * rows * two, from, place,
-                               two);
+        bh_part_write_rows(lines_one[i], two ? lines_two[i] : 0,
+                           m.blocks + (uint64_t)i * block_bytes, from, place, one, two);
     }
     if (stream)
         bh_stream_end();

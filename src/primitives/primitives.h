@@ -15,7 +15,8 @@
  * belong to the caller; many threads may call them at once on different arrays; n = 0 is
  * allowed whatever the pointers are; outputs must not overlap other arrays unless it says so.
  * Functions that answer int answer 1, or 0 when the system gave no memory for the counts they
- * need (never more than 4 MiB and 1/16 of a byte per element): then nothing was written.
+ * need (never more than 4 MiB and 1/16 of a byte per element; a sort 2 MiB for each thread of the
+ * executor, its part of the cache): then nothing was written.
  */
 #ifndef BH_PRIMITIVES_PRIMITIVES_H
 #define BH_PRIMITIVES_PRIMITIVES_H

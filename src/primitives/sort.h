@@ -8,8 +8,7 @@
  * is asked anew for every part, so keys that lie close together, or are few, cost little.
  *
  * A part is a *leaf* when it fits. It is brought into memory of the task's own that stays in the
- * cache, keys and payloads side by side, so that a row is moved by one store, and leaves it by
- * whole lines. A leaf is sorted by the 24 highest bits that differ, in 3 passes: enough to tell
+ * cache, keys and payloads side by side (rows.h), and leaves it by whole lines. A leaf is sorted by the 24 highest bits that differ, in 3 passes: enough to tell
  * nearly all of its rows apart where keys are random, however long they are. Runs of rows that
  * agree in those bits come to lie together and are sorted by what is left of their keys: a few by
  * insertion, more as the leaf was.
@@ -57,8 +56,9 @@ struct bh_sort_job {
     uint64_t leaf_most; /* rows */
     void *memory;       /* for partitions: of one task each, or of all together */
     uint64_t task_bytes;
-    char *leaves; /* and for leaves, of one task each */
-    uint64_t tasks;
+    uint64_t shares; /* so many tasks can partition together */
+    char *leaves;    /* and for leaves, of one task each */
+    uint64_t tasks;  /* so many can sort parts */
 };
 
 /* --- what differs among keys ------------------------------------------------------------------ */
@@ -128,35 +128,6 @@ static uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t 
 
 /* --- leaves ----------------------------------------------------------------------------------- */
 
-/* Bytes of a row of a leaf: 8 if both words fit, the key in the lower half, else 16. */
-BH_FN uint32_t bh_sort_row_bytes(uint32_t key_bytes, uint32_t payload_bytes)
-{
-    return key_bytes + payload_bytes <= 8 ? 8 : 16;
-}
-
-typedef struct bh_sort_row {
-    uint64_t key;
-    uint64_t payload;
-} bh_sort_row;
-
-BH_FN bh_sort_row bh_sort_row_load(const void *rows, uint64_t i, const uint32_t row_bytes)
-{
-    bh_sort_row row = {0, 0};
-
-    if (row_bytes == 16)
-        return ((const bh_sort_row *)rows)[i];
-    row.key = ((const uint64_t *)rows)[i];
-    return row;
-}
-
-BH_FN void bh_sort_row_store(void *rows, uint64_t i, bh_sort_row row, const uint32_t row_bytes)
-{
-    if (row_bytes == 16)
-        ((bh_sort_row *)rows)[i] = row;
-    else
-        ((uint64_t *)rows)[i] = row.key;
-}
-
 BH_FN uint64_t bh_sort_row_key(const void *rows, uint64_t i, const uint32_t key_bytes,
                                const uint32_t row_bytes)
 {
@@ -172,11 +143,11 @@ BH_FN void bh_sort_insert(void *rows, uint32_t n, const uint32_t key_bytes,
 
     for (i = 1; i < n; i++) {
         const uint64_t key = bh_sort_row_key(rows, i, key_bytes, row_bytes);
-        const bh_sort_row row = bh_sort_row_load(rows, i, row_bytes);
+        const bh_row row = bh_row_load(rows, i, row_bytes);
 
         for (j = i; j && bh_sort_row_key(rows, j - 1, key_bytes, row_bytes) > key; j--)
-            bh_sort_row_store(rows, j, bh_sort_row_load(rows, j - 1, row_bytes), row_bytes);
-        bh_sort_row_store(rows, j, row, row_bytes);
+            bh_row_store(rows, j, bh_row_load(rows, j - 1, row_bytes), row_bytes);
+        bh_row_store(rows, j, row, row_bytes);
     }
 }
 
@@ -236,7 +207,7 @@ BH_FN void *bh_sort_passes(void *rows, void *other, uint32_t n, uint64_t differ,
             const uint64_t key = bh_sort_row_key(from, i, key_bytes, row_bytes);
             const uint32_t to = at[j][(uint8_t)(key >> shift)]++;
 
-            bh_sort_row_store(other, to, bh_sort_row_load(from, i, row_bytes), row_bytes);
+            bh_row_store(other, to, bh_row_load(from, i, row_bytes), row_bytes);
         }
         rows = other;
         other = from;
@@ -295,50 +266,18 @@ BH_FN void *bh_sort_rows_text(bh_sort_rows self, void *rows, void *other, uint32
                               bh_sort_rows_differ(run, run_rows, key_bytes, row_bytes));
             if (run_sorted != run)
                 for (i = 0; i < run_rows; i++)
-                    bh_sort_row_store(run, i, bh_sort_row_load(run_sorted, i, row_bytes),
+                    bh_row_store(run, i, bh_row_load(run_sorted, i, row_bytes),
                                       row_bytes);
         }
     }
     return sorted;
 }
 
-/* One column of sorted rows: a word of `bytes` bytes, from bit `shift` of word `word` of each row. */
-BH_FN void bh_sort_column_out(const void *sorted, uint64_t n, void *to, int stream,
-                              const uint32_t bytes, const uint32_t row_bytes, const uint32_t word,
-                              const uint32_t shift)
-{
-    const uint64_t *words = (const uint64_t *)sorted + word;
-    const uint32_t stride = row_bytes / 8, line_rows = 64 / bytes;
-    uint64_t i = 0, end;
-    uint32_t j;
-
-    if (stream) {
-        end = ((0 - (uint64_t)(uintptr_t)to) & 63) / bytes;
-        for (; i < end && i < n; i++)
-            bh_element_set(to, bytes, i, words[i * stride] >> shift);
-        for (; n - i >= line_rows; i += line_rows) {
-            union {
-                uint64_t eights[8];
-                uint32_t fours[16];
-            } __attribute__((aligned(64))) line;
-
-            for (j = 0; j < line_rows; j++)
-                if (bytes == 8)
-                    line.eights[j % 8] = words[(i + j) * stride] >> shift;
-                else
-                    line.fours[j] = (uint32_t)(words[(i + j) * stride] >> shift);
-            bh_line_stream((char *)to + i * bytes, &line);
-        }
-    }
-    for (; i < n; i++)
-        bh_element_set(to, bytes, i, words[i * stride] >> shift);
-}
-
 BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *payloads,
                              uint64_t many, void *keys_to, void *payloads_to, void *memory,
                              int stream, const uint32_t key_bytes, const uint32_t payload_bytes)
 {
-    const uint32_t row_bytes = bh_sort_row_bytes(key_bytes, payload_bytes), n = (uint32_t)many;
+    const uint32_t row_bytes = bh_row_bytes(key_bytes, payload_bytes), n = (uint32_t)many;
     const uint64_t one = bh_element(keys, key_bytes, 0);
     uint64_t differ = 0;
     const void *sorted;
@@ -346,14 +285,12 @@ BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *pa
 
     for (i = 0; i < n; i++) {
         const uint64_t key = bh_element(keys, key_bytes, i);
-        bh_sort_row row = {key, 0};
+        const uint64_t payload = !payload_bytes ? 0
+                                 : payloads     ? bh_element(payloads, payload_bytes, i)
+                                                : i;
 
         differ |= key ^ one;
-        if (payload_bytes)
-            row.payload = payloads ? bh_element(payloads, payload_bytes, i) : i;
-        if (row_bytes == 8 && payload_bytes)
-            row.key |= row.payload << 32;
-        bh_sort_row_store(memory, i, row, row_bytes);
+        bh_row_store(memory, i, bh_row_of(key, payload, row_bytes, payload_bytes), row_bytes);
     }
     /* Keys that are in order already are not rare, and evenly spaced ones are what counting sorts
      * are slowest at: their digits come in an order in which stores push each other out of the
@@ -362,10 +299,9 @@ BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *pa
         if (bh_element(keys, key_bytes, i) < bh_element(keys, key_bytes, i - 1))
             break;
     sorted = i < n ? sort(memory, (char *)memory + many * row_bytes, n, differ) : memory;
-    bh_sort_column_out(sorted, n, keys_to, stream, key_bytes, row_bytes, 0, 0);
+    bh_rows_column_out(keys_to, sorted, n, stream, 0, key_bytes, row_bytes);
     if (payload_bytes)
-        bh_sort_column_out(sorted, n, payloads_to, stream, payload_bytes, row_bytes,
-                           row_bytes == 16, row_bytes == 8 ? 32 : 0);
+        bh_rows_column_out(payloads_to, sorted, n, stream, 1, payload_bytes, row_bytes);
     if (stream)
         bh_stream_end();
 }
@@ -402,7 +338,7 @@ BH_SORT_LEAF(8, 8, 16)
 /* So many parts that one of them is a leaf as planned, if they are alike; a power of two. */
 static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t most)
 {
-    const uint64_t bytes = rows * bh_sort_row_bytes(job->key_bytes, job->payload_bytes);
+    const uint64_t bytes = rows * bh_row_bytes(job->key_bytes, job->payload_bytes);
     uint32_t parts = 2;
 
     while (parts < most && bytes / parts > BH_SORT_PLAN_BYTES)
@@ -546,7 +482,7 @@ static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uin
 static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side)
 {
     const void *keys = bh_element_of(job->keys[side], job->key_bytes, first);
-    const uint32_t bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->tasks);
+    const uint32_t bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->shares);
     uint64_t counts[256];
     uint32_t parts = bh_sort_parts(job, rows, 256);
 
@@ -560,7 +496,7 @@ static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t ro
         return;
     }
     bh_sort_step(job, keys, bh_element_of(job->payloads[side], job->payload_bytes, first), first,
-                 rows, !side, bits, parts, job->memory, job->tasks, counts);
+                 rows, !side, bits, parts, job->memory, job->shares, counts);
     bh_sort_parts_of(job, counts, parts, first, rows, !side);
 }
 
@@ -573,7 +509,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         {bh_sort_leaf_8_0, bh_sort_leaf_8_4, bh_sort_leaf_8_8},
     };
     const uint64_t width = where->executor->width(where->executor->state);
-    const uint64_t row_bytes = bh_sort_row_bytes(s->key_bytes, s->payload_bytes);
+    const uint64_t row_bytes = bh_row_bytes(s->key_bytes, s->payload_bytes);
     bh_sort_job job = {where,
                        leaves[s->key_bytes / 8][s->payload_bytes / 4],
                        {s->keys_spare, s->keys_out},
@@ -584,8 +520,9 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
                        BH_SORT_LEAF_BYTES / row_bytes,
                        NULL,
                        0,
+                       1,
                        NULL,
-                       0};
+                       1};
     uint64_t few[2 * BH_SORT_FEW_BYTES / 8], counts_bytes, leaves_bytes, bytes;
     uint64_t *counts;
     uint32_t parts, bits;
@@ -595,19 +532,26 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
             job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few, 0);
         return 1;
     }
+    if (width > 1 && s->n >= 2 * BH_SHARE_LEAST)
+        job.tasks = width < s->n / BH_SHARE_LEAST ? width : s->n / BH_SHARE_LEAST;
     parts = 1;
-    job.tasks = 1;
-    if (s->n > job.leaf_most || width > 1) {
+    if (s->n > job.leaf_most || job.tasks > 1) {
         /* At least some parts for each task, so that none waits long for the last one. */
         parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
-        while (width > 1 && parts < 8 * width && parts < 256 && s->n / parts > 1024)
+        while (job.tasks > 1 && parts < 8 * job.tasks && parts < 256 && s->n / parts > 1024)
             parts *= 2;
-        job.tasks = width < s->n / 2048 ? width : s->n / 2048;
     }
     job.task_bytes = bh_part_task_bytes(parts < 256 ? 256 : parts, s->key_bytes, s->payload_bytes);
+    if (job.tasks > 1) {
+        job.shares = ((4ull << 20) + s->n / 16 - 8 * parts) / job.task_bytes;
+        if (job.shares > BH_SHARES_EACH * job.tasks)
+            job.shares = BH_SHARES_EACH * job.tasks;
+        if (job.tasks > job.shares)
+            job.tasks = job.shares;
+    }
     counts_bytes = bh_part_lines_up(8ull * parts);
     leaves_bytes = job.tasks * 2 * BH_SORT_LEAF_BYTES;
-    bytes = counts_bytes + leaves_bytes + job.tasks * job.task_bytes;
+    bytes = counts_bytes + leaves_bytes + job.shares * job.task_bytes;
     counts = (uint64_t *)where->system->allocate(where->system->state, bytes);
     if (!counts)
         return 0;
@@ -616,8 +560,8 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
     if (parts == 1) {
         job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves, 0);
     } else {
-        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.tasks);
-        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.tasks,
+        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.shares);
+        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.shares,
                      counts);
         bh_sort_parts_of(&job, counts, parts, 0, s->n, 0);
     }

@@ -4,9 +4,9 @@
  * the tasks of an executor get.
  *
  * A function whose name ends in _text is inlined into one instance per width, in which
- * bh_element() and bh_element_set() are one load and one store. Each task gets one share, and each
- * share is one stretch: what tasks count for each other are then so few numbers that they stand on
- * the caller's stack, and what they write lies together.
+ * bh_element() and bh_element_set() are one load and one store. Each task gets one share, there are
+ * a few for each thread, and each is one stretch: what tasks count for each other are then so few
+ * numbers that they stand on the caller's stack, and what they write lies together.
  *
  * The files of this folder but primitives.h and hash.h are part of cpu/unit.c, which has included
  * its target: their functions are static, and compiled once for each instruction set.
@@ -26,6 +26,10 @@
  * takes nanoseconds a row, and of what only runs along its arrays. */
 #define BH_SHARE_LEAST 8192u
 #define BH_SHARE_LEAST_ALONG 32768u
+
+/* Shares for each thread: where one is held up by something else on its core, the others take over
+ * some of what it would have done. */
+#define BH_SHARES_EACH 4u
 
 BH_FN uint64_t bh_element(const void *array, uint32_t bytes, uint64_t i)
 {
@@ -61,7 +65,7 @@ typedef struct bh_shares {
     uint64_t tasks;
 } bh_shares;
 
-/* Cuts n rows into at most `most` shares, one for each thread, none but the only one of fewer than
+/* Cuts n rows into at most `most` shares, a few for each thread, none but the only one of fewer than
  * `least` rows. They begin at multiples of 64 rows: bytes of a line belong to one task then. */
 BH_FN bh_shares bh_shares_cut(const bh__where *where, uint64_t n, uint64_t least, uint64_t most)
 {
@@ -72,8 +76,10 @@ BH_FN bh_shares bh_shares_cut(const bh__where *where, uint64_t n, uint64_t least
         return s;
     width = where->executor->width(where->executor->state);
     s.tasks = n / least;
-    if (s.tasks > width)
-        s.tasks = width;
+    if (width < 2)
+        s.tasks = 1;
+    else if (s.tasks / BH_SHARES_EACH >= width)
+        s.tasks = width * BH_SHARES_EACH;
     if (s.tasks > most)
         s.tasks = most;
     if (s.tasks < 2) {

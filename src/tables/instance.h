@@ -13,6 +13,8 @@
 #undef BH_LOAD_VALUE
 #undef BH_STORE_VALUE
 #undef BH_MATCH
+#undef BH_PACK_KEYS
+#undef BH_PACK_VALUES
 
 #ifndef BH_INSTANCE_PASTE
 #define BH_INSTANCE_PASTE2(name, key, value, apart) name##_k##key##v##value##_##apart
@@ -25,11 +27,13 @@
 #define BH_LOAD_KEY bh_load32
 #define BH_STORE_KEY bh_store32
 #define BH_MATCH bh_line_match32
+#define BH_PACK_KEYS bh_pack32
 #elif BH_KEY_BYTES == 8
 #define BH_KEY uint64_t
 #define BH_LOAD_KEY bh_load64
 #define BH_STORE_KEY bh_store64
 #define BH_MATCH bh_line_match64
+#define BH_PACK_KEYS bh_pack64
 #else
 #error "BH_KEY_BYTES must be 4 or 8"
 #endif
@@ -39,10 +43,12 @@
 #define BH_VALUE uint64_t
 #define BH_LOAD_VALUE bh_load64
 #define BH_STORE_VALUE bh_store64
+#define BH_PACK_VALUES bh_pack64
 #elif BH_VALUE_BYTES == 4 || BH_VALUE_BYTES == 0
 #define BH_VALUE uint32_t
 #define BH_LOAD_VALUE bh_load32
 #define BH_STORE_VALUE bh_store32
+#define BH_PACK_VALUES bh_pack32
 #else
 #error "BH_VALUE_BYTES must be 0, 4 or 8"
 #endif

@@ -99,7 +99,7 @@ typedef enum bh__pass {
     BH_PASS_RESIDUE,  /* and find a place for what did not fit */
     BH_PASS_REINSERT, /* insert the pairs of some memory into the table */
     BH_PASS_PLACE,    /* finish a slice's stalled operations, the gate held alone */
-    BH_PASS_COUNT,    /* keys in each part of the table */
+    BH_PASS_COUNT,    /* pairs in each part of the table */
     BH_PASS_EXPORT,   /* copy pairs out */
     BH_PASS_FILLER,   /* what is in empty slots of a table to be built */
     BH_PASS_FIGHT,    /* build a part of the table from its pairs */

@@ -72,4 +72,44 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return (low | high << 4) >> first & ((1u << count) - 1);
 }
 
+/* Four words at a time are shuffled to the front. The first time it is those that would be left
+ * over at the end, so that nothing is read or written beyond `count` words. */
+BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+#define BH_WORD(i) (uint32_t)(0x03020100u + 0x04040404u * (i))
+#define BH_ORDER(a, b, c, d) {BH_WORD(a), BH_WORD(b), BH_WORD(c), BH_WORD(d)}
+    static const uint32_t order[16][4] __attribute__((aligned(16))) = {
+        BH_ORDER(0, 0, 0, 0), BH_ORDER(0, 0, 0, 0), BH_ORDER(1, 0, 0, 0), BH_ORDER(0, 1, 0, 0),
+        BH_ORDER(2, 0, 0, 0), BH_ORDER(0, 2, 0, 0), BH_ORDER(1, 2, 0, 0), BH_ORDER(0, 1, 2, 0),
+        BH_ORDER(3, 0, 0, 0), BH_ORDER(0, 3, 0, 0), BH_ORDER(1, 3, 0, 0), BH_ORDER(0, 1, 3, 0),
+        BH_ORDER(2, 3, 0, 0), BH_ORDER(0, 2, 3, 0), BH_ORDER(1, 2, 3, 0), BH_ORDER(0, 1, 2, 3)};
+#undef BH_ORDER
+#undef BH_WORD
+    uint32_t *next = (uint32_t *)to;
+    uint32_t i, step;
+
+    if (count < 4) {
+        bh_pack32_plain(to, from, count, mask);
+        return;
+    }
+    for (i = 0; i < count; i += step) {
+        const void *at = (const uint32_t *)from + i;
+        __m128i words = _mm_loadu_si128((const __m128i *)at);
+        uint32_t now;
+
+        step = i || count % 4 == 0 ? 4 : count % 4;
+        now = mask >> i & ((1u << step) - 1);
+        at = order[now];
+        words = _mm_shuffle_epi8(words, _mm_load_si128((const __m128i *)at));
+        _mm_storeu_si128((__m128i *)(void *)next, words);
+        next += bh_count(now);
+    }
+}
+
+/* A line has few words of this width. */
+BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    bh_pack64_plain(to, from, count, mask);
+}
+
 #endif

@@ -48,6 +48,11 @@ BH_FN void bh_add64(void *p, uint64_t value)
     bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
 }
 
+BH_FN uint64_t bh_take64(void *p, uint64_t value)
+{
+    return bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+}
+
 BH_FN uint32_t bh_first(uint32_t mask)
 {
     return (uint32_t)__builtin_ctz(mask);
@@ -64,6 +69,29 @@ BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
 
     *high = (uint64_t)(product >> 64);
     return (uint64_t)product;
+}
+
+/* The packing words one by one, without branches. */
+BH_FN void bh_pack32_plain(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    uint32_t *next = (uint32_t *)to;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        *next = ((const uint32_t *)from)[i];
+        next += mask >> i & 1;
+    }
+}
+
+BH_FN void bh_pack64_plain(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    uint64_t *next = (uint64_t *)to;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        *next = ((const uint64_t *)from)[i];
+        next += mask >> i & 1;
+    }
 }
 
 #endif

@@ -102,6 +102,18 @@ BH_FN void bh_add64(void *p, uint64_t value)
         asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
+BH_FN uint64_t bh_take64(void *p, uint64_t value)
+{
+    uint64_t before = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
+                     : "=l"(before)
+                     : "l"(p), "l"(value)
+                     : "memory");
+    return bh_cuda_share64(before);
+}
+
 /* Waiting for memory is what the other warps of a processor are for. */
 BH_FN void bh_bring(const void *p)
 {
@@ -201,6 +213,21 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     mask = bh_cuda_vote(line.word[0] == low && line.word[1] == high);
 #endif
     return mask >> first & ((1u << count) - 1);
+}
+
+/* Each lane finds out by itself where its words go. */
+BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    for (uint32_t i = bh_cuda_lane(); i < count; i += BH_CUDA_TILE)
+        if (mask >> i & 1)
+            ((uint32_t *)to)[bh_count(mask & ((1u << i) - 1))] = ((const uint32_t *)from)[i];
+}
+
+BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    for (uint32_t i = bh_cuda_lane(); i < count; i += BH_CUDA_TILE)
+        if (mask >> i & 1)
+            ((uint64_t *)to)[bh_count(mask & ((1u << i) - 1))] = ((const uint64_t *)from)[i];
 }
 
 #endif

@@ -23,6 +23,7 @@
  *   bh_swap_if64(p, old, new)  if *p == old store new; 1 if it did. Acquire and release. One lane
  *                              does it, all lanes get the answer
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
+ *   bh_take64(p, value)        the same, and answers what was there before
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so
@@ -34,6 +35,14 @@
  *                              aligned to 64 bytes. Others may write other lines beside it
  *   bh_stream_end()            what this thread has streamed is in place before what it does next:
  *                              to be called before it tells anybody that it has finished
+ *
+ * Words on memory that nobody else writes meanwhile, or reads.
+ *
+ *   bh_pack32(to, from, count, mask)   copies those of the `count` 4-byte words at `from` whose
+ *   bh_pack64(to, from, count, mask)   bits are set in the mask to `to`, one behind the other
+ *                                      (8-byte words in the second). `count` is a constant, at most
+ *                                      16, and the mask has no other bits; in vain, up to so many
+ *                                      words at `to` may be written
  *
  * Words on registers.
  *

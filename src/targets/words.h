@@ -43,4 +43,14 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return mask;
 }
 
+BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    bh_pack32_plain(to, from, count, mask);
+}
+
+BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    bh_pack64_plain(to, from, count, mask);
+}
+
 #endif

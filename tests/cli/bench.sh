@@ -4,7 +4,7 @@
 
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench && -x $bench-lines ]] || exit 77
-experiments='operations growth peers calls threads sizes dynamic hostile lines'
+experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile lines primitives'
 
 expect_success "$BULKHASH" bench --help
 for word in --experiment --keys --fill --widths --threads --repetitions --quick --json $experiments; do
@@ -58,6 +58,8 @@ find, all threads .*times one thread
 insert, growing .*of insert, reserved
 find, grown .*of find, reserved
 miss, grown .*of miss, reserved
+miss, grown .*limit .*ratio [0-9.() to]+
+miss, turned over .*limit .*ratio [0-9.() to]+
 calls of 65,536 keys .*keys moved per key
 calls of 1,000 keys .*keys moved per key
 calls of 1, 6000 keys .*keys moved per key
@@ -71,9 +73,13 @@ hit, grown
 miss, grown
 hit, turned over
 miss, turned over
+partition, 512 parts .*of copying the keys
 END
-for line in 'find, half present' 'find, callers .*times one thread' 'find, calls of 16 ' \
-    'find, calls of 1024, cached' 'erase, 6000 keys'; do
+for line in 'find, half present' 'find, turned over .*of find, fresh' \
+    'miss, turned over .*of miss, fresh' 'find, callers .*times one thread' 'find, calls of 16 ' \
+    'find, calls of 1024, cached' 'erase, 6000 keys' 'sort .*of copying the pairs' \
+    'gather .*limit.* ratio' 'insert, 1.03 slots .*of sorting the pairs' \
+    'as chosen, 4 KiB, .*of the better'; do
     grep -Eq "^$line" "$out" || failed "bench -e all: no line '$line': $(cat "$out")"
 done
 # Beside each peer that is there, or a word about those that are not.
@@ -83,8 +89,8 @@ grep -q 'table held alone .*longest pause' "$out" || failed "growth: no pause: $
 grep -Eq '^    (0\.[0-9]{2} ?){16}$' "$out" || failed "dynamic: no fill over time: $(cat "$out")"
 
 # Other widths.
-expect_success "$BULKHASH" bench "${few[@]}" -w 8,8 -e operations -e growth --json
-(($(grep -c '"key_bytes":8,"value_bytes":8,' "$out") >= 15)) ||
+expect_success "$BULKHASH" bench "${few[@]}" -w 8,8 -e operations -e growth -e turnover --json
+(($(grep -c '"key_bytes":8,"value_bytes":8,' "$out") >= 18)) ||
     failed "bench --widths 8,8: $(cat "$out")"
 
 # What does not depend on the machine.
@@ -97,12 +103,12 @@ done
 fields='experiment name design device target op keys key_bytes value_bytes fill hit_rate skew batch
     threads state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest
     bar bar_is met'
-expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e dynamic -e threads -e calls \
-    --json
+expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e turnover -e dynamic \
+    -e threads -e calls -e primitives -e hashfight --json
 awk -v fields="$fields" '
     BEGIN { count = split(fields, field) }
     {
-        bad = $0 !~ /^{"experiment":"(operations|growth|dynamic|lines|threads|calls)",/ || /nan|inf/ ||
+        bad = $0 !~ /^{"experiment":"(operations|growth|turnover|dynamic|lines|threads|calls|primitives|hashfight)",/ || /nan|inf/ ||
             $0 !~ /"state":"(fresh|grown|turned over)"/ || $0 !~ /"met":(true|false|null)}$/
         rest = $0
         for (i = 1; i <= count; i++) {
@@ -112,10 +118,13 @@ awk -v fields="$fields" '
         }
         if (bad) { print "bad: " $0; exit 1 }
     }' "$out" >problem || failed "bench --json: $(cat problem)"
-for experiment in operations growth dynamic lines threads calls; do
+for experiment in operations growth dynamic lines threads calls primitives; do
     (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
         failed "bench --json: too little of $experiment: $(cat "$out")"
 done
+
+(($(grep -c '^{"experiment":"turnover",.*"state":"turned over"' "$out") == 3)) ||
+    failed "bench --json: not all of turnover: $(cat "$out")"
 
 # The program that counts lines is missing.
 mkdir bin

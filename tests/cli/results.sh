@@ -158,7 +158,7 @@ bench --json -e operations -w 4,8 --quick -r 2
 bench --json -e operations -w 8,4 --quick -r 2
 bench --json -e operations -w 8,8 --quick -r 2
 bench --json -e growth -r 9 --quick -r 2
-bench --json -e peers -w 8,8 --quick -r 2 glibc.malloc.hugetlb=1
+bench --json -e peers -w 8,8 -r 3 --quick -r 2 glibc.malloc.hugetlb=1
 END
 ls measured >files
 expect_file 'the files' files <<'END'

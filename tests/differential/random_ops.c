@@ -103,7 +103,9 @@ static uint64_t walk_key(const walk *w, uint64_t u)
 static uint64_t walk_size(walk *w)
 {
     uint64_t dice = random_below(&w->random, 100);
-    uint64_t most = dice < 45 ? 40 : dice < 80 ? 1000 : dice < 98 ? 5000 : 25000;
+    // Ordered calls take another way when they are large.
+    const uint64_t largest = w->duplicates == BH_DUPLICATES_ORDERED ? 100000 : 25000;
+    uint64_t most = dice < 45 ? 40 : dice < 80 ? 1000 : dice < 98 ? 5000 : largest;
 
     // A tide is to change the table's size several times over.
     if (w->tide != STILL && dice < 80) {

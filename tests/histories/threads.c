@@ -822,6 +822,9 @@ static scene scene_of_large_calls(rng *random)
     if (s.options.duplicates == BH_DUPLICATES_NONE) {
         s.options.duplicates = BH_DUPLICATES_ANY;
     }
+    if (s.options.duplicates == BH_DUPLICATES_ORDERED) {
+        s.most = 80000; // threads share only larger ones of those
+    }
     return s;
 }
 

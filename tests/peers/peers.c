@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "../../bench/peers.h"
+#include "../../bench/sort_peers.h"
 #include "support/batch.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/random.h"
 #include "support/threads.h"
 
@@ -143,12 +145,43 @@ static void no_memory(void **state)
     }
 }
 
+/* Sorted, and every payload still beside its key. */
+static void every_sort_peer(void **state)
+{
+    (void)state;
+    for (const sort_peer *p = sort_peers; p->name; p++) {
+        const uint32_t bytes = p->key_bytes;
+        void *pairs = test_allocate(2ull * KEYS * bytes);
+        uint64_t sum = 0;
+
+        check(p->payload_bytes == bytes, "%s: widths", p->name);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            const uint64_t key = random_key(bytes, test_seed(), i);
+            test_store(pairs, bytes, 2 * i, key);
+            test_store(pairs, bytes, 2 * i + 1, key * 3);
+            sum += key;
+        }
+        p->sort(pairs, KEYS, 2);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            const uint64_t key = test_load(pairs, bytes, 2 * i);
+            check(i == 0 || test_load(pairs, bytes, 2 * i - 2) < key, "%s, %u bytes: row %llu",
+                  p->name, bytes, (unsigned long long)i);
+            check(test_load(pairs, bytes, 2 * i + 1) == (key * 3 & test_width_mask(bytes)),
+                  "%s, %u bytes: the payload of row %llu", p->name, bytes, (unsigned long long)i);
+            sum -= key;
+        }
+        check(sum == 0, "%s, %u bytes: other keys", p->name, bytes);
+        free(pairs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_peer),
         cmocka_unit_test(nothing_is_forgotten),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(every_sort_peer),
     };
     return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

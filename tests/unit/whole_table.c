@@ -31,10 +31,9 @@ static int whole_end(void **state)
     return 0;
 }
 
-/* A table with n keys, and a model with the same. */
-static bh_table *filled_table(test_widths widths, uint64_t n, model *map)
+/* Brings n keys into a table and a model. */
+static void fill(bh_table *table, test_widths widths, uint64_t n, model *map)
 {
-    bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
     batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
 
     for (uint64_t i = 0; i < n; i++) {
@@ -43,6 +42,14 @@ static bh_table *filled_table(test_widths widths, uint64_t n, model *map)
     }
     check_status(batch_call(table, BH_INSERT, &all), BH_OK);
     batch_free(&all);
+}
+
+/* A table with n keys, and a model with the same. */
+static bh_table *filled_table(test_widths widths, uint64_t n, model *map)
+{
+    bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
+
+    fill(table, widths, n, map);
     return table;
 }
 
@@ -69,6 +76,53 @@ static void export_with_every_room(void **state)
                 pairs_free(&again);
             }
             pairs_free(&first);
+            model_free(map);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* A table of many parts, full and nearly empty, is exported by several threads as long as there is
+ * certainly room for what they find, and part by part where the room may end. */
+static void export_of_many_parts(void **state)
+{
+    static const struct {
+        test_widths widths;
+        uint32_t apart;
+    } cases[] = {{{4, 0}, 0}, {{4, 4}, 0}, {{4, 4}, 1}, {{4, 8}, 1}, {{8, 8}, 0}};
+    static const uint64_t parts_of_capacity[] = {1, 16};
+    (void)state;
+
+    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+        for (size_t p = 0; p < TEST_COUNT(parts_of_capacity); p++) {
+            const test_widths widths = cases[c].widths;
+            const uint64_t capacity = 500000;
+            const uint64_t n = capacity / parts_of_capacity[p];
+            const uint64_t rooms[] = {n, n - 1, n + 1, n / 3, 60000, 15000};
+            bh_table_options options =
+                table_options(widths.key_bytes, widths.value_bytes, capacity);
+            model *map = model_new();
+            bh_table *table = NULL;
+
+            options.dycuckoo.values_apart = cases[c].apart;
+            table = table_with(context, &options);
+            fill(table, widths, n, map);
+            table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+            for (size_t r = 0; r < TEST_COUNT(rooms); r++) {
+                pairs content =
+                    table_pairs(table, widths.key_bytes, widths.value_bytes, rooms[r]);
+                uint64_t value = 0;
+
+                check(content.count == n, "%llu pairs of %llu", (unsigned long long)content.count,
+                      (unsigned long long)n);
+                for (uint64_t i = 0; i < content.count; i++) {
+                    check(model_get(map, content.keys[i], &value) && content.values[i] == value,
+                          "key %#llx has value %#llx instead of %#llx",
+                          (unsigned long long)content.keys[i],
+                          (unsigned long long)content.values[i], (unsigned long long)value);
+                }
+                pairs_free(&content);
+            }
             model_free(map);
             bh_table_destroy(table);
         }
@@ -291,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(export_with_every_room),
+        cmocka_unit_test(export_of_many_parts),
         cmocka_unit_test(export_of_keys_alone),
         cmocka_unit_test(export_of_a_changing_table),
         cmocka_unit_test(clear_keeps_the_memory),

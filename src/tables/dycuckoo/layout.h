@@ -136,11 +136,13 @@ typedef struct bh_dy_reinsert {
 /* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument. */
 
 /*
- * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of BH_DY_EXPORT_PART buckets of one subtable.
- * Export goes part by part in parallel, each part to its place in the caller's arrays; the part in
- * which the room ends says where it stopped.
+ * BH_PASS_EXPORT: an item is a part of BH_DY_EXPORT_PART buckets of one subtable. A part counts its
+ * keys, takes as many places in the caller's arrays, behind those that others have taken, and
+ * copies. The second time it finds its buckets in the core's own cache: so parts are small. That
+ * leaves the order of the parts to chance, and none of several could say where the room ends; so
+ * either the room is enough for all of them, or there is one only, which says where it stopped.
  */
-#define BH_DY_EXPORT_PART 16384u
+#define BH_DY_EXPORT_PART 4096u
 
 typedef struct bh_dy_export {
     const bh_dy_geometry *geometry;
@@ -148,14 +150,12 @@ typedef struct bh_dy_export {
     uint32_t first_slot;   /* of the first bucket of part 0, earlier slots are left out */
     uint64_t first_bucket; /* where part 0 begins */
     uint64_t end_bucket;
-    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
-    uint64_t counted; /* export: keys of all parts; 0 where they were not counted */
     void *keys;
     void *values; /* NULL: keys only */
     uint64_t room;
+    uint64_t taken;       /* places, by all parts; more than the room where that has ended */
     uint64_t stop_bucket; /* set by the part that found no room for the key at this bucket */
     uint32_t stop_slot;
-    uint64_t copied; /* set by that part, or by the last one */
 } bh_dy_export;
 
 #endif

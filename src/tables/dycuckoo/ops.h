@@ -1237,22 +1237,7 @@ BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t buc
     return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
 }
 
-/* BH_PASS_COUNT: keys in each part. */
-BH_FN void DY(count_parts)(void *argument, uint64_t first, uint64_t count)
-{
-    bh_dy_export *job = (bh_dy_export *)argument;
-    uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
-
-    for (part = first; part < first + count; part++) {
-        uint64_t keys = 0, end = bh_dy_part(job, part, &bucket);
-
-        for (; bucket < end; bucket++)
-            keys += bh_count(DY(exported)(job, lines + (uint64_t)BUCKET * bucket, bucket));
-        job->counts[part] = keys;
-    }
-}
-
-/* BH_PASS_EXPORT: copies the pairs of each part to where counts says they belong. */
+/* BH_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
 BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_export *job = (bh_dy_export *)argument;
@@ -1261,35 +1246,36 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
     BH_VALUE *values = (BH_VALUE *)job->values;
 
     for (part = first; part < first + count; part++) {
-        uint64_t to = job->counts[part], end = bh_dy_part(job, part, &bucket);
-        /* This part's own place in the arrays ends where the next one's begins. */
-        uint64_t last = end < job->end_bucket ? job->counts[part + 1] : job->counted;
+        uint64_t end = bh_dy_part(job, part, &bucket), i, there = 0, to, last;
 
-        if (to > job->room)
-            continue; /* an earlier part ends the room */
-        last = last < job->room ? last : job->room;
+        /* No further than to where the room ends: calls may be for a few pairs only. */
+        for (i = bucket; i < end && there <= job->room; i++) {
+            uint64_t line = lines + (uint64_t)BUCKET * i;
+
+            /* Behind this part lies one that is read soon too. */
+            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BUCKET));
+            there += bh_count(DY(exported)(job, line, i));
+        }
+        to = bh_take64(&job->taken, there);
+        last = to + there < job->room ? to + there : job->room;
         for (; bucket < end; bucket++) {
             uint64_t line = lines + (uint64_t)BUCKET * bucket;
             uint32_t used = DY(exported)(job, line, bucket), slot;
 
-            /* All slots alike, without branches, as long as what is copied in vain stays within
-             * this part's place. */
+            /* As long as what is written in vain stays within this part's places. */
             if (to + SLOTS <= last) {
-                for (slot = 0; slot < SLOTS; slot++) {
-                    keys[to] = BH_LOAD_KEY(DY(key_at)(line, slot));
-                    if (BH_VALUE_BYTES && values)
-                        values[to] = DY(value)(line, slot);
-                    to += used >> slot & 1;
-                }
+                BH_PACK_KEYS(keys + to, DY(key_at)(line, 0), SLOTS, used);
+                if (BH_VALUE_BYTES && values)
+                    BH_PACK_VALUES(values + to, DY(value_at)(line, 0), SLOTS, used);
+                to += bh_count(used);
                 continue;
             }
             for (; used; used &= used - 1) {
                 slot = bh_first(used);
 
-                if (to == job->room) {
+                if (to == last) {
                     job->stop_bucket = bucket;
                     job->stop_slot = slot;
-                    job->copied = to;
                     bucket = end;
                     break;
                 }
@@ -1299,8 +1285,6 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                 to++;
             }
         }
-        if (bucket == job->end_bucket)
-            job->copied = to;
     }
 }
 

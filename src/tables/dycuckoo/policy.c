@@ -723,17 +723,13 @@ static void clear(bh_table *table)
     publish(t);
 }
 
-/* How many parts are counted and copied at once, at most: so much memory is read twice in a row. */
-#define EXPORT_WAVE 64
-
 /* A position is 16 times the number of a bucket, counted through all subtables, plus the slot. */
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
-    uint64_t subtable_first = 0, copied = 0, counts[EXPORT_WAVE], i;
-    uint64_t keys_per_part = 1 + (uint64_t)((double)table->keys / (double)table->slots *
-                                            slots_per_bucket(table) * BH_DY_EXPORT_PART);
+    const uint64_t slots_per_part = (uint64_t)slots_per_bucket(table) * BH_DY_EXPORT_PART;
+    uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;
 
     for (subtable = 0; subtable < t->geometry.subtables; subtable++) {
@@ -741,37 +737,27 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 
         while (copied < room && *at / 16 < subtable_first + buckets) {
             bh_dy_export job;
-            uint64_t parts, most = (room - copied) / keys_per_part + 1, sum = 0;
+            uint64_t parts, fit = (room - copied) / slots_per_part;
 
             job.geometry = &t->geometry;
             job.subtable = subtable;
             job.first_bucket = *at / 16 - subtable_first;
             job.first_slot = (uint32_t)(*at % 16);
             parts = (buckets - job.first_bucket + BH_DY_EXPORT_PART - 1) / BH_DY_EXPORT_PART;
-            parts = parts < most ? parts : most;
-            parts = parts < EXPORT_WAVE ? parts : EXPORT_WAVE;
+            /* Only one part alone may find that the room ends: parts come in any order. */
+            if (table->keys > room && parts > fit)
+                parts = fit ? fit : 1;
             job.end_bucket = job.first_bucket + parts * BH_DY_EXPORT_PART;
             job.end_bucket = job.end_bucket < buckets ? job.end_bucket : buckets;
-            job.counts = counts;
-            counts[0] = 0;
-            if (parts > 1)
-                backend->pass(backend, table, BH_PASS_COUNT, &job, parts, 1);
-            for (i = 0; i < parts; i++) {
-                uint64_t here = counts[i];
-
-                counts[i] = sum;
-                sum += here;
-            }
             job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
             job.values =
                 values ? (unsigned char *)values + copied * table->options.value_bytes : values;
             job.room = room - copied;
-            job.counted = sum;
+            job.taken = 0;
             job.stop_bucket = job.end_bucket;
             job.stop_slot = 0;
-            job.copied = 0;
             backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1);
-            copied += job.copied;
+            copied += job.taken < job.room ? job.taken : job.room;
             *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
         }
         subtable_first += buckets;

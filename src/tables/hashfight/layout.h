@@ -125,10 +125,19 @@ typedef struct bh_hf_fight {
  * says where each run of equal keys begins. An item is a run, which becomes a pair of the tail.
  */
 
-/* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: keys,
- * payloads, the slot of each, the winner of each slot, and a bit for each slot. */
+/* A pair in it: the payload is aligned. */
+#define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
+    ((payload_bytes) == 0   ? (key_bytes)                                                          \
+     : (key_bytes) + (payload_bytes) == 8 ? 8u                                                     \
+                                          : 16u)
+
+/* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: pairs,
+ * the slot of each and room for the losers, the winner of each slot, a bit for each pair
+ * and for each slot. */
 #define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
-    (((room) * ((key_bytes) + (payload_bytes) + 4) + (slots) * 4 + (slots) / 8 + 7 * 64) / 64 * 64)
+    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (room) / 8 + (slots) * 4 + (slots) / 8 +      \
+      9 * 64) /                                                                                    \
+     64 * 64)
 
 /* BH_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
 typedef struct bh_hf_locate {

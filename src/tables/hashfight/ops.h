@@ -72,10 +72,11 @@ BH_FN int bh_hf_inserts(uint32_t op)
 
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
-    unsigned char *keys;
-    unsigned char *payloads;
-    uint32_t *slot;   /* of each pair; then, from the first on, the losers */
+    unsigned char *pairs; /* a key, and behind it, at once or 8 bytes later, its payload */
+    uint32_t *slot;   /* of each pair */
+    uint32_t *loser;  /* pairs that have not won, by index */
     uint32_t *winner; /* of each slot */
+    uint64_t *won;    /* a bit for each pair */
     uint64_t *seen;   /* a bit for each slot: one of several equal keys has been told INSERTED */
 } bh_hf_scratch;
 
@@ -262,28 +263,40 @@ BH_FN bh_answer HF(step)(bh__slice *slice, HF(op) *op, uint32_t kind, uint64_t a
  * Building
  * --------------------------------------------------------------------------------------------- */
 
-/* The payload of a pair in scratch memory, and what it stands for. */
-BH_FN uint64_t HF(payload)(const unsigned char *payloads, uint64_t i, uint32_t payload_bytes)
+/* A pair in scratch memory, and what its payload stands for. */
+BH_FN uint32_t HF(pair_bytes)(uint32_t payload_bytes)
 {
-    return payload_bytes == 8   ? ((const uint64_t *)(const void *)payloads)[i]
-           : payload_bytes == 4 ? ((const uint32_t *)(const void *)payloads)[i]
+    return BH_HF_PAIR(BH_KEY_BYTES, payload_bytes);
+}
+
+BH_FN BH_KEY HF(key)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+{
+    return *(const BH_KEY *)(const void *)(s->pairs + i * HF(pair_bytes)(payload_bytes));
+}
+
+BH_FN uint64_t HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+{
+    const unsigned char *pair = s->pairs + i * HF(pair_bytes)(payload_bytes);
+
+    return payload_bytes == 8   ? *(const uint64_t *)(const void *)(pair + 8)
+           : payload_bytes == 4 ? *(const uint32_t *)(const void *)(pair + BH_KEY_BYTES)
                                 : 0;
 }
 
-BH_FN void HF(set_payload)(unsigned char *payloads, uint64_t i, uint64_t payload,
-                           uint32_t payload_bytes)
+BH_FN void HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t payload,
+                        uint32_t payload_bytes)
 {
+    unsigned char *pair = s->pairs + i * HF(pair_bytes)(payload_bytes);
+
+    *(BH_KEY *)(void *)pair = key;
     if (payload_bytes == 8)
-        ((uint64_t *)(void *)payloads)[i] = payload;
+        *(uint64_t *)(void *)(pair + 8) = payload;
     else if (payload_bytes == 4)
-        ((uint32_t *)(void *)payloads)[i] = (uint32_t)payload;
+        *(uint32_t *)(void *)(pair + BH_KEY_BYTES) = (uint32_t)payload;
 }
 
-BH_FN BH_VALUE HF(payload_value)(const bh_hf_fight *job, const unsigned char *payloads, uint64_t i,
-                                 uint32_t payload_bytes)
+BH_FN BH_VALUE HF(value_of)(const bh_hf_fight *job, uint64_t payload)
 {
-    uint64_t payload = HF(payload)(payloads, i, payload_bytes);
-
     if (BH_VALUE_BYTES && job->indexed)
         return ((const BH_VALUE *)job->values)[payload];
     return (BH_VALUE)payload;
@@ -307,63 +320,25 @@ BH_FN_RARE void HF(find_filler)(const bh_hf_fight *job, bh_hf_generation *to, ui
 
 /* The fight: each pair names itself the winner of its slot. The last one to do so is. */
 BH_FN void HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
-                     uint64_t round, uint64_t first_slot, uint64_t active)
+                     uint64_t round, uint64_t first_slot, uint64_t active, uint32_t payload_bytes)
 {
-    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
     uint64_t i;
 
     for (i = 0; i < active; i++) {
         uint32_t slot =
-            (uint32_t)(bh_hf_slot(to, bh_hash_key(keys[i], seed), round, SLOTS) - first_slot);
+            (uint32_t)(bh_hf_slot(to, bh_hash_key(HF(key)(s, i, payload_bytes), seed), round,
+                                  SLOTS) -
+                       first_slot);
 
         s->slot[i] = slot;
         s->winner[slot] = (uint32_t)i;
     }
 }
 
-/* Tells an element that one of several equal keys is the new one: the first of them, because its
- * value is assigned anew by the others; `slot` knows whether it was told. */
-BH_FN void HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint32_t slot, uint64_t element)
-{
-    uint64_t bit = 1ull << slot % 64, *seen = &s->seen[slot / 64];
-
-    if (job->outcomes)
-        job->outcomes[element] = *seen & bit ? BH_ASSIGNED : BH_INSERTED;
-    *seen |= bit;
-}
-
-/* Compares keys: who is not the winner of its slot, nor has the winner's key, has lost. Answers how
- * many have; their indexes are in s->slot. */
-BH_FN uint64_t HF(check)(const bh_hf_fight *job, const bh_hf_generation *to,
-                         const bh_hf_scratch *s, uint64_t first_slot, uint64_t active,
-                         uint64_t *won, uint32_t payload_bytes)
-{
-    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
-    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
-    uint64_t lost = 0, winners = 0, i;
-
-    for (i = 0; i < active; i++) {
-        uint32_t slot = s->slot[i], winner = s->winner[slot];
-        uint64_t bit = first_slot + slot;
-        /* Without branches: who has lost no processor guesses. */
-        uint64_t loses = (uint64_t)(keys[winner] != keys[i]);
-
-        contested[bit / 64] |= loses << bit % 64;
-        s->slot[lost] = (uint32_t)i;
-        lost += loses;
-        winners += winner == i;
-        if (job->outcomes && !loses)
-            HF(tell)(job, s, slot, HF(payload)(s->payloads, i, payload_bytes));
-    }
-    *won += winners;
-    return lost;
-}
-
-/* Writes a round's lines: the winners' pairs, fillers elsewhere. */
+/* Writes a round's lines: the winners' pairs, fillers elsewhere; and notes who has won. */
 BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
                       uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
 {
-    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
     uint64_t slots = to->round[round].slots, slot, i;
     uint64_t zero = to->round[round].zero - first_slot;
 
@@ -373,45 +348,102 @@ BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const 
 
         for (i = 0; i < here; i++) {
             uint32_t winner = s->winner[slot + i];
-            int empty = winner == BH_HF_NOBODY;
+            uint64_t taken = winner != BH_HF_NOBODY;
 
-            winner = empty ? 0 : winner;
-            ((BH_KEY *)(void *)line)[i] = empty ? 0 : keys[winner];
+            winner = taken ? winner : 0;
+            s->won[winner / 64] |= taken << winner % 64;
+            ((BH_KEY *)(void *)line)[i] = taken ? HF(key)(s, winner, payload_bytes) : 0;
             if (BH_VALUE_BYTES)
                 ((BH_VALUE *)(void *)(line + VALUES))[i] =
-                    HF(payload_value)(job, s->payloads, winner, payload_bytes);
+                    HF(value_of)(job, HF(payload)(s, winner, payload_bytes));
         }
     }
     if (zero < slots && s->winner[zero] == BH_HF_NOBODY)
         BH_STORE_KEY(HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
 }
 
+/* Those who have not won, by index, into s->slot's place: answers how many. Without branches: who
+ * has won no processor guesses. */
+BH_FN uint64_t HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
+{
+    uint64_t losers = 0, i;
+
+    for (i = 0; i < active; i++) {
+        s->loser[losers] = (uint32_t)i;
+        losers += ~s->won[i / 64] >> i % 64 & 1;
+    }
+    return losers;
+}
+
+/* Compares keys: who has the winner's key has not lost, but is one with it. Answers how many have
+ * lost. */
+BH_FN uint64_t HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
+                         uint64_t losers, uint32_t payload_bytes)
+{
+    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
+    uint64_t lost = 0, i;
+
+    for (i = 0; i < losers; i++) {
+        uint32_t loser = s->loser[i], slot = s->slot[loser];
+        uint64_t bit = first_slot + slot;
+        uint64_t loses =
+            HF(key)(s, s->winner[slot], payload_bytes) != HF(key)(s, loser, payload_bytes);
+
+        contested[bit / 64] |= loses << bit % 64;
+        s->loser[lost] = loser;
+        lost += loses;
+    }
+    return lost;
+}
+
+/* Tells the elements of a call what they have done, where they have a slot now: of several with one
+ * key the first is the new one, and the others, of which the last has won, have assigned its value.
+ * Before check(), which forgets who is one with a winner. */
+BH_FN void HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots, uint64_t losers,
+                    uint32_t payload_bytes)
+{
+    uint64_t i;
+
+    for (i = 0; i <= slots / 64; i++)
+        s->seen[i] = 0;
+    for (i = 0; i < losers; i++) {
+        uint32_t loser = s->loser[i], slot = s->slot[loser];
+        uint64_t *seen = &s->seen[slot / 64], bit = 1ull << slot % 64;
+
+        if (HF(key)(s, s->winner[slot], payload_bytes) != HF(key)(s, loser, payload_bytes))
+            continue;
+        job->outcomes[HF(payload)(s, loser, payload_bytes)] =
+            *seen & bit ? BH_ASSIGNED : BH_INSERTED;
+        *seen |= bit;
+    }
+    for (i = 0; i < slots; i++)
+        if (s->winner[i] != BH_HF_NOBODY)
+            job->outcomes[HF(payload)(s, s->winner[i], payload_bytes)] =
+                s->seen[i / 64] >> i % 64 & 1 ? BH_ASSIGNED : BH_INSERTED;
+}
+
 /* The losers move to the front. */
 BH_FN void HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
 {
-    BH_KEY *keys = (BH_KEY *)(void *)s->keys;
     uint64_t i;
 
-    for (i = 0; i < lost; i++) {
-        keys[i] = keys[s->slot[i]];
-        HF(set_payload)(s->payloads, i, HF(payload)(s->payloads, s->slot[i], payload_bytes),
-                        payload_bytes);
-    }
+    for (i = 0; i < lost; i++)
+        HF(set_pair)(s, i, HF(key)(s, s->loser[i], payload_bytes),
+                     HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
 }
 
 /* Those who lost all rounds, for the tail. */
 BH_FN void HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region, uint64_t active,
                      uint32_t payload_bytes)
 {
-    const BH_KEY *keys = (const BH_KEY *)(const void *)s->keys;
     BH_KEY *left_keys = (BH_KEY *)job->left_keys + region * job->quota;
     uint64_t *left_payloads = job->left_payloads + region * job->quota;
     uint64_t i;
 
     job->left[region] = active;
     for (i = 0; i < active && i < job->quota; i++) {
-        left_keys[i] = keys[i];
-        left_payloads[i] = HF(payload)(s->payloads, i, payload_bytes);
+        left_keys[i] = HF(key)(s, i, payload_bytes);
+        left_payloads[i] = HF(payload)(s, i, payload_bytes);
     }
 }
 
@@ -420,27 +452,33 @@ BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *
                                 const bh_hf_scratch *s, uint64_t region, uint32_t payload_bytes)
 {
     const bh_seed seed = job->geometry->seed;
-    const BH_KEY *from = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
-    BH_KEY *keys = (BH_KEY *)(void *)s->keys;
+    const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
+    const void *payloads = payload_bytes ? bh_hf_at(job->payloads_at[region]) : 0;
     uint64_t count = job->counts[region], active = count, won = 0, round, i;
 
     for (i = 0; i < count; i++)
-        keys[i] = from[i];
-    for (i = 0; payload_bytes && i < count; i++)
-        HF(set_payload)(s->payloads, i,
-                        HF(payload)(bh_hf_at(job->payloads_at[region]), i, payload_bytes),
-                        payload_bytes);
+        HF(set_pair)(s, i, keys[i],
+                     payload_bytes == 8   ? ((const uint64_t *)payloads)[i]
+                     : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
+                                          : 0,
+                     payload_bytes);
     for (round = 0; round < to->rounds; round++) {
         const bh_hf_round *r = &to->round[round];
         uint64_t first_slot = (region * to->region_lines + r->line) * SLOTS;
 
+        uint64_t losers;
+
         for (i = 0; i < r->slots; i++)
             s->winner[i] = BH_HF_NOBODY;
-        for (i = 0; job->outcomes && i <= r->slots / 64; i++)
-            s->seen[i] = 0;
-        HF(fight)(to, &seed, s, round, first_slot, active);
-        active = HF(check)(job, to, s, first_slot, active, &won, payload_bytes);
+        for (i = 0; i <= active / 64; i++)
+            s->won[i] = 0;
+        HF(fight)(to, &seed, s, round, first_slot, active, payload_bytes);
         HF(gather)(job, to, s, round, first_slot, payload_bytes);
+        losers = HF(find_losers)(s, active);
+        won += active - losers;
+        if (job->outcomes)
+            HF(tell)(job, s, r->slots, losers, payload_bytes);
+        active = HF(check)(to, s, first_slot, losers, payload_bytes);
         HF(keep_losers)(s, active, payload_bytes);
     }
     HF(leave)(job, s, region, active, payload_bytes);
@@ -457,10 +495,11 @@ BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payloa
     bh_hf_scratch s;
     uint64_t most = to.rounds ? to.round[0].slots : 0, won = 0, region;
 
-    s.keys = bh_hf_cut(&memory, job.room * BH_KEY_BYTES);
-    s.payloads = bh_hf_cut(&memory, job.room * payload_bytes);
+    s.pairs = bh_hf_cut(&memory, job.room * HF(pair_bytes)(payload_bytes));
     s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4);
+    s.loser = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4);
     s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4);
+    s.won = (uint64_t *)(void *)bh_hf_cut(&memory, job.room / 8 + 8);
     s.seen = (uint64_t *)(void *)memory;
     for (region = task; region < to.regions; region += job.tasks)
         won += HF(fight_region)(&job, &to, &s, region, payload_bytes);
@@ -506,8 +545,7 @@ BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
         BH_STORE_KEY(bh_hf_at(job->to->tail_keys + run * BH_KEY_BYTES), keys[begin]);
         if (BH_VALUE_BYTES)
             BH_STORE_VALUE(bh_hf_at(job->to->tail_values + run * BH_VALUE_BYTES),
-                           HF(payload_value)(job, (const unsigned char *)job->left_payloads,
-                                             end - 1, 8));
+                           HF(value_of)(job, job->left_payloads[end - 1]));
         bh_hf_at(job->to->tail_gone)[run] = 0;
         for (i = begin; job->outcomes && i < end; i++)
             job->outcomes[job->left_payloads[i]] = i == begin ? BH_INSERTED : BH_ASSIGNED;

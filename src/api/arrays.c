@@ -1,0 +1,50 @@
+/* The checks of a call's arrays; see arrays.h. */
+#include "api/arrays.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
+{
+    uint64_t bytes, end;
+
+    if (!a->data)
+        return a->may_be_null ? BH_OK
+                              : bh__fail(BH_ERR_ARGUMENT, "%s: %s is NULL and n is %llu", call,
+                                         a->name, (unsigned long long)n);
+    if ((uintptr_t)a->data % a->bytes)
+        return bh__fail(BH_ERR_ARGUMENT, "%s: %s is not aligned to its %llu-byte elements", call,
+                        a->name, (unsigned long long)a->bytes);
+    if (!bh__mul(n, a->bytes, &bytes) || !bh__add((uint64_t)(uintptr_t)a->data, bytes, &end) ||
+        end > UINTPTR_MAX || bytes > (uint64_t)INT64_MAX)
+        return bh__fail(BH_ERR_ARGUMENT, "%s: %llu elements of %s reach beyond memory", call,
+                        (unsigned long long)n, a->name);
+    return BH_OK;
+}
+
+static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
+{
+    uint64_t from_a = (uint64_t)(uintptr_t)a->data, from_b = (uint64_t)(uintptr_t)b->data;
+
+    return a->data && b->data && a->bytes && b->bytes && from_a < from_b + n * b->bytes &&
+           from_b < from_a + n * a->bytes;
+}
+
+bh_status bh__check_arrays(const char *call, const bh__array *arrays, uint32_t count, uint64_t n)
+{
+    uint32_t i, j;
+
+    for (i = 0; i < count; i++) {
+        bh_status status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
+
+        if (status)
+            return status;
+    }
+    for (i = 0; i < count; i++)
+        for (j = i + 1; j < count; j++)
+            if ((arrays[i].output || arrays[j].output) && overlap(&arrays[i], &arrays[j], n))
+                return bh__fail(BH_ERR_ARGUMENT,
+                                "%s: %s and %s overlap, and one of them is written", call,
+                                arrays[i].name, arrays[j].name);
+    return BH_OK;
+}

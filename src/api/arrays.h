@@ -1,0 +1,23 @@
+/*
+ * The checks of a call's arrays: all calls on arrays refuse the same mistakes in the
+ * same words.
+ */
+#ifndef BH_API_ARRAYS_H
+#define BH_API_ARRAYS_H
+
+#include "bulkhash/bulkhash.h"
+
+/* One array of a call. */
+typedef struct bh__array {
+    const char *name;
+    const void *data;
+    uint64_t bytes; /* of one element; 0: the call has no such array */
+    int may_be_null;
+    int output;
+} bh__array;
+
+/* NULL, alignment, the end of memory, and arrays that overlap where one is written; n is not 0.
+ * Writes the error sentence. */
+bh_status bh__check_arrays(const char *call, const bh__array *arrays, uint32_t count, uint64_t n);
+
+#endif

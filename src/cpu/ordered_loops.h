@@ -1,0 +1,260 @@
+/*
+ * The loops of an ordered call (ordered.c) that know the widths of keys and values: an
+ * include-template like the schedule, but of plain loops over arrays, so it is compiled
+ * once and not for each instruction set. Each of them is a pass over a range of parts,
+ * segments or names; ranges run at the same time.
+ *
+ * A chunk's rows (key and index of each element) have been partitioned by the keys' hash,
+ * in the order of the call. A part is small enough for a table of its keys in the first
+ * cache. Its rows are joined to *segments*: what comes one after the other for the same key
+ * with the same operation. A segment is done as one *effective* operation, and answers for
+ * all its rows:
+ *
+ *     rows      7 insert a   9 add 1   7 insert b   7 erase   9 add 5   7 erase
+ *     segments  [7 insert b] <- 0, 2   [9 add 6] <- 1, 4   [7 erase] <- 3, 5
+ *
+ * What the rows behind the first of a segment answer follows from what the first
+ * answers, because nothing comes between operations that take effect at one instant.
+ */
+#include "tables/instance.h"
+
+#ifndef BH_CPU_ORDERED_LOOPS_H
+#define BH_CPU_ORDERED_LOOPS_H
+
+#include "cpu/ordered.h"
+#include "tables/table.h"
+
+/* Parts of a chunk at most; keys of a part at most, of which there are half as many in a part of
+ * random keys; places of the table of them. */
+#define BH_ORDERED_PARTS_MOST ((BH_ORDERED_CHUNK - 1) / BH_ORDERED_PART + 1)
+#define BH_ORDERED_KEYS_MOST (2 * BH_ORDERED_PART)
+#define BH_ORDERED_PLACES (4 * BH_ORDERED_PART)
+
+/* The first row of a segment, and others of it. */
+#define BH_ORDERED_REST 0x80000000u
+
+/* So many rows ahead an element's value is asked for. Chosen, not tuned. */
+#define BH_ORDERED_AHEAD 16u
+
+typedef struct bh__chunk {
+    bh__batch batch; /* the elements, as the caller gave them */
+    uint64_t multiplier; /* of the hash that finds a key's place in a part: odd, and secret */
+
+    /* Rows, part by part. In batches without outcomes rows have values instead of indexes. */
+    uint64_t parts;
+    const void *row_keys;
+    const uint32_t *row_index;
+    const void *row_values;
+    uint32_t *row_segment; /* which segment of its part the row belongs to */
+
+    /* Segments: those of a part lie where its rows do, as far as there are any. */
+    void *keys;
+    void *values; /* what is to be done with the key; then what a find read */
+    uint8_t *ops; /* NULL: all do the same */
+    uint8_t *outcomes;
+    uint32_t *next; /* the next segment of the same key, 0: none. NULL: there is but one */
+
+    /* A wave: segments with different keys, by their names, and the arrays of their batch. */
+    uint64_t named;
+    uint32_t *names;
+    uint32_t *names_next;
+    void *wave_keys;
+    void *wave_values;
+    uint8_t *wave_ops;
+    uint8_t *wave_outcomes;
+
+    uint32_t crowded; /* a part has more keys than random ones would have */
+    uint64_t part_first[BH_ORDERED_PARTS_MOST + 1];
+} bh__chunk;
+
+typedef struct bh__chunk_loops {
+    void (*group)(void *chunk, uint64_t first, uint64_t count);
+    void (*gather)(void *chunk, uint64_t first, uint64_t count);
+    void (*settle)(void *chunk, uint64_t first, uint64_t count);
+    void (*expand)(void *chunk, uint64_t first, uint64_t count);
+} bh__chunk_loops;
+
+/* What the rows of a segment behind its first one answer. */
+static inline uint8_t bh_chunk_rest(uint8_t op, uint8_t first)
+{
+    if (first == BH_NOT_DONE || op == BH_FIND || op == BH_UPDATE)
+        return first;
+    if (op == BH_INSERT_NEW)
+        return BH_FOUND;
+    return op == BH_ERASE ? BH_MISSING : BH_ASSIGNED;
+}
+
+#endif
+
+/* Whether buckets keep values apart is not seen from here. */
+#if !BH_APART
+
+/* The value of an effective operation that also does what comes with `value`. */
+static inline BH_VALUE BH_NAME(bh_chunk_fold)(uint8_t op, BH_VALUE so_far, BH_VALUE value)
+{
+    switch (op) {
+    case BH_INSERT:
+    case BH_UPDATE: return value;
+    case BH_ADD: return (BH_VALUE)(so_far + value);
+    case BH_MIN: return value < so_far ? value : so_far;
+    case BH_MAX: return value > so_far ? value : so_far;
+    default: return so_far;
+    }
+}
+
+/* Joins the rows of a part to segments, and names those that are their key's first. */
+static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
+{
+    const uint64_t begin = c->part_first[part], end = c->part_first[part + 1];
+    const BH_KEY *row_keys = (const BH_KEY *)c->row_keys;
+    const BH_VALUE *row_values = (const BH_VALUE *)c->row_values;
+    const BH_VALUE *given = (const BH_VALUE *)c->batch.values;
+    const uint32_t *index = c->row_index;
+    BH_KEY *keys = (BH_KEY *)c->keys + begin;
+    BH_VALUE *values = (BH_VALUE *)c->values;
+    const int valued = BH_VALUE_BYTES && values;
+    /* Of each place the number of a key, from 1 on; of each key its last segment. */
+    uint16_t places[BH_ORDERED_PLACES] = {0};
+    uint32_t last[BH_ORDERED_KEYS_MOST + 1];
+    BH_KEY known[BH_ORDERED_KEYS_MOST + 1];
+    uint32_t segments = 0, count = 0, i;
+    uint8_t op = (uint8_t)c->batch.op;
+    uint64_t name, r;
+
+    if (valued)
+        values += begin;
+    for (r = begin; r < end; r++) {
+        const BH_KEY key = row_keys[r];
+        uint64_t spread = (uint64_t)key * c->multiplier >> 32;
+        uint32_t place = (uint32_t)(spread * BH_ORDERED_PLACES >> 32);
+        uint32_t number, segment, rest = 0;
+        BH_VALUE value = 0;
+
+        if (index && r + BH_ORDERED_AHEAD < end) {
+            if (valued)
+                __builtin_prefetch(&given[index[r + BH_ORDERED_AHEAD]]);
+            if (c->ops)
+                __builtin_prefetch(&c->batch.ops[index[r + BH_ORDERED_AHEAD]]);
+        }
+        while ((number = places[place]) != 0 && known[number] != key)
+            place = (place + 1) % BH_ORDERED_PLACES;
+        if (c->ops)
+            op = c->batch.ops[index[r]];
+        if (valued)
+            value = row_values ? row_values[r] : given[index[r]];
+        if (number && (!c->ops || c->ops[begin + last[number]] == op)) {
+            segment = last[number];
+            if (valued)
+                values[segment] = BH_NAME(bh_chunk_fold)(op, values[segment], value);
+            rest = BH_ORDERED_REST;
+        } else {
+            segment = segments++;
+            if (number) {
+                c->next[begin + last[number]] = (uint32_t)begin + segment;
+            } else {
+                if (count == BH_ORDERED_KEYS_MOST) {
+                    bh__atomic_store(&c->crowded, 1, __ATOMIC_RELAXED);
+                    return;
+                }
+                if (c->ops)
+                    c->names_next[begin + count] = (uint32_t)begin + segment;
+                number = ++count;
+                places[place] = (uint16_t)number;
+                known[number] = key;
+            }
+            last[number] = segment;
+            keys[segment] = key;
+            if (valued)
+                values[segment] = value;
+            if (c->ops) {
+                c->ops[begin + segment] = op;
+                c->next[begin + segment] = 0;
+            }
+        }
+        if (c->row_segment)
+            c->row_segment[r] = segment | rest;
+    }
+    /* Only here do tasks meet. Where the names of a part come among the others does not matter. */
+    name = bh__atomic_add(&c->named, count, __ATOMIC_RELAXED);
+    for (i = 0; i < count; i++)
+        c->names[name + i] = c->ops ? c->names_next[begin + i] : (uint32_t)begin + i;
+}
+
+static void BH_NAME(bh_chunk_group)(void *argument, uint64_t first, uint64_t count)
+{
+    bh__chunk *c = (bh__chunk *)argument;
+    uint64_t part;
+
+    for (part = first; part < first + count; part++)
+        BH_NAME(bh_chunk_group_part)(c, part);
+}
+
+/* Fills the arrays of a batch with the segments named. */
+static void BH_NAME(bh_chunk_gather)(void *argument, uint64_t first, uint64_t count)
+{
+    bh__chunk *c = (bh__chunk *)argument;
+    uint64_t i;
+
+    for (i = first; i < first + count; i++) {
+        const uint32_t segment = c->names[i];
+
+        ((BH_KEY *)c->wave_keys)[i] = ((const BH_KEY *)c->keys)[segment];
+        if (BH_VALUE_BYTES && c->values)
+            ((BH_VALUE *)c->wave_values)[i] = ((const BH_VALUE *)c->values)[segment];
+        if (c->ops)
+            c->wave_ops[i] = c->ops[segment];
+    }
+}
+
+/* Takes the answers of that batch to the segments. */
+static void BH_NAME(bh_chunk_settle)(void *argument, uint64_t first, uint64_t count)
+{
+    bh__chunk *c = (bh__chunk *)argument;
+    uint64_t i;
+
+    for (i = first; i < first + count; i++) {
+        const uint32_t segment = c->names[i];
+
+        c->outcomes[segment] = c->wave_outcomes[i];
+        if (BH_VALUE_BYTES && c->ops)
+            ((BH_VALUE *)c->values)[segment] = ((const BH_VALUE *)c->wave_values)[i];
+    }
+}
+
+/* Takes the answers of segments to the caller's arrays, part by part. */
+static void BH_NAME(bh_chunk_expand)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh__chunk *c = (const bh__chunk *)argument;
+    const uint32_t *index = c->row_index;
+    uint8_t *outcomes = c->batch.outcomes;
+    BH_VALUE *values = (BH_VALUE *)c->batch.values_out;
+    uint8_t op = (uint8_t)c->batch.op;
+    uint64_t part, r;
+
+    for (part = first; part < first + count; part++) {
+        const uint64_t begin = c->part_first[part];
+
+        for (r = begin; r < c->part_first[part + 1]; r++) {
+            const uint64_t segment = begin + (c->row_segment[r] & ~BH_ORDERED_REST);
+            const uint8_t outcome = c->outcomes[segment];
+
+            if (c->ops)
+                op = c->ops[segment];
+            if (BH_VALUE_BYTES && values && op == BH_FIND && outcome == BH_FOUND)
+                values[index[r]] = ((const BH_VALUE *)c->values)[segment];
+            if (outcomes)
+                outcomes[index[r]] = c->row_segment[r] & BH_ORDERED_REST
+                                         ? bh_chunk_rest(op, outcome)
+                                         : outcome;
+        }
+    }
+}
+
+static const bh__chunk_loops BH_NAME(bh_chunk_loops) = {
+    BH_NAME(bh_chunk_group), BH_NAME(bh_chunk_gather), BH_NAME(bh_chunk_settle),
+    BH_NAME(bh_chunk_expand)};
+
+#endif
+#undef BH_KEY_BYTES
+#undef BH_VALUE_BYTES
+#undef BH_APART

@@ -1,0 +1,568 @@
+/*
+ * Large ordered calls: with BH_DUPLICATES_ORDERED a call of any size answers what its elements
+ * would answer one by one in index order, although threads share it, and leaves the same content.
+ * The calls here are large enough for that, and their keys are chosen to be hard: many times the
+ * same, all the same, one key that comes and goes, hardly any twice. Where memory ends in the
+ * middle, what was done must be as if what was not had never been in the call.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/batch.h"
+#include "support/check.h"
+#include "support/executors.h"
+#include "support/memory.h"
+#include "support/model.h"
+#include "support/random.h"
+#include "support/system.h"
+#include "support/tables.h"
+#include "support/threads.h"
+
+/* Whose hash finds the part of a key; every target's answers the same. */
+#define BH_TARGET_SCALAR 1
+#include "targets/target.h"
+#include "cpu/ordered.h"
+
+/* Calls of fewer elements take another way, and a chunk has so many. */
+enum { LEAST = BH_ORDERED_LEAST, CHUNK = BH_ORDERED_CHUNK };
+
+/* What keys and operations a call has. */
+typedef enum pattern {
+    FEW_KEYS,    // hundreds of times the same
+    MANY_KEYS,   // hardly any twice
+    SOME_TWICE,  // in between
+    ALL_EQUAL,   // one key
+    COME_AND_GO, // a few keys, inserted and erased in turn
+    DISTINCT,    // no key twice
+    PATTERNS
+} pattern;
+
+static uint64_t pattern_key(pattern p, uint32_t key_bytes, uint64_t i, rng *random)
+{
+    switch (p) {
+    case FEW_KEYS: return random_key(key_bytes, 1, random_below(random, 100));
+    case MANY_KEYS: return random_key(key_bytes, 1, random_below(random, 1000000));
+    case SOME_TWICE: return random_below(random, 6000) << (key_bytes * 8 - 16);
+    case ALL_EQUAL: return 0;
+    case COME_AND_GO: return random_key(key_bytes, 1, i / 2 % 3);
+    default: return random_key(key_bytes, 1, i);
+    }
+}
+
+static uint8_t pattern_op(pattern p, uint32_t value_bytes, uint64_t i, rng *random)
+{
+    if (p == COME_AND_GO) {
+        return i % 2 == 0 ? BH_INSERT : BH_ERASE;
+    }
+    // Long runs of the same operation, and short ones.
+    if (i / 512 % 2 == 0) {
+        return (uint8_t)(i / 64 % (value_bytes > 0 ? BH_MAX + 1 : BH_ERASE + 1));
+    }
+    return (uint8_t)random_below(random, value_bytes > 0 ? BH_MAX + 1 : BH_ERASE + 1);
+}
+
+static batch pattern_batch(pattern p, test_widths widths, uint64_t n, rng *random)
+{
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, pattern_key(p, widths.key_bytes, i, random),
+                  random_below(random, 4) == 0 ? random_below(random, 9) : random_next(random));
+        all.ops[i] = pattern_op(p, widths.value_bytes, i, random);
+    }
+    return all;
+}
+
+static bh_op element_op(const batch *all, int operation, uint64_t i)
+{
+    return operation == BATCH_APPLY ? (bh_op)all->ops[i] : (bh_op)operation;
+}
+
+static bh_table *ordered_table(bh_context *context, test_widths widths, uint64_t capacity,
+                               uint64_t most_bytes)
+{
+    bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, capacity);
+
+    options.duplicates = BH_DUPLICATES_ORDERED;
+    options.max_host_bytes = most_bytes;
+    return table_with(context, &options);
+}
+
+/* Calls, and compares all answers with the model's, one element after the other; an element that
+ * was not done has no effect on the model. Answers how many these are. */
+static uint64_t call_and_compare(bh_table *table, model *map, int operation, batch *all,
+                                 bh_status *answer)
+{
+    uint64_t *given = test_allocate(all->n * sizeof *given);
+    uint64_t undone = 0;
+
+    for (uint64_t i = 0; i < all->n; i++) {
+        given[i] = batch_value(all, i);
+    }
+    *answer = batch_call(table, operation, all);
+    for (uint64_t i = 0; i < all->n; i++) {
+        bh_op op = element_op(all, operation, i);
+
+        if (all->outcomes[i] == BH_NOT_DONE) {
+            check(op != BH_FIND && op != BH_UPDATE && op != BH_ERASE,
+                  "element %llu needs no room and was not done", (unsigned long long)i);
+            undone++;
+        } else {
+            bh_outcome expected =
+                model_apply(map, op, all->value_bytes, batch_key(all, i), &given[i]);
+            check(all->outcomes[i] == (uint8_t)expected,
+                  "element %llu (%s in %s, key %#llx): outcome %u instead of %u",
+                  (unsigned long long)i, batch_operation_name((int)op),
+                  batch_operation_name(operation), (unsigned long long)batch_key(all, i),
+                  all->outcomes[i], (unsigned)expected);
+        }
+        check(batch_value(all, i) == given[i],
+              "element %llu (%s in %s, key %#llx): value %#llx instead of %#llx",
+              (unsigned long long)i, batch_operation_name((int)op),
+              batch_operation_name(operation), (unsigned long long)batch_key(all, i),
+              (unsigned long long)batch_value(all, i), (unsigned long long)given[i]);
+    }
+    free(given);
+    table_check_equals_model(table, all->key_bytes, all->value_bytes, map);
+    return undone;
+}
+
+static void compare_everything(bh_context *context, uint64_t salt)
+{
+    // ThreadSanitizer: every third pair of widths.
+    for (int w = TEST_THREAD_SANITIZER ? (int)salt % 3 : 0; w < TEST_WIDTHS;
+         w += TEST_THREAD_SANITIZER ? 3 : 1) {
+        for (int p = 0; p < PATTERNS; p++) {
+            const test_widths widths = test_all_widths[w];
+            rng random = random_start(test_seed() + salt * 1000 + (uint64_t)(w * PATTERNS + p));
+            bh_table *table = ordered_table(context, widths, 1, 0);
+            model *map = model_new();
+
+            for (int operation = BH_FIND; operation <= BH_MAX + 3; operation++) {
+                const int call = operation <= BH_MAX ? operation : BATCH_APPLY;
+                // Just enough, and enough for several tasks, some of them full.
+                const uint64_t n =
+                    LEAST + random_below(&random, operation % 2 == 0 ? 3 : test_scaled(40000) + 1);
+                bh_status status = BH_OK;
+                batch all;
+
+                if (call <= BH_MAX && call >= BH_ADD && widths.value_bytes == 0) {
+                    continue;
+                }
+                all = pattern_batch((pattern)p, widths, n, &random);
+                (void)call_and_compare(table, map, call, &all, &status);
+                check_status(status, BH_OK);
+                batch_free(&all);
+            }
+            model_free(map);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* The same as all others do, one task after the other. */
+static void one_by_one_in_turn(void **state)
+{
+    test_executor executor;
+    bh_context *context = NULL;
+    (void)state;
+
+    test_executor_start(&executor, TEST_IN_TURN, 2);
+    context = context_new(0, &executor.executor, NULL);
+    compare_everything(context, 1);
+    bh_context_destroy(context);
+}
+
+static void one_by_one_on_the_pool(void **state)
+{
+    bh_context *context = context_new(3, NULL, NULL);
+    (void)state;
+    compare_everything(context, 2);
+    bh_context_destroy(context);
+}
+
+static void one_by_one_in_any_order_of_tasks(void **state)
+{
+    test_executor executor;
+    bh_context *context = NULL;
+    (void)state;
+
+    test_executor_start(&executor, TEST_SHUFFLED, 4);
+    context = context_new(0, &executor.executor, NULL);
+    compare_everything(context, 3);
+    bh_context_destroy(context);
+}
+
+/* Several chunks, so that keys come in more than one of them; and many segments of enough keys for
+ * more than one wave. */
+static void several_chunks(void **state)
+{
+    const uint64_t n = TEST_SANITIZER ? CHUNK + 5 : 2 * (uint64_t)CHUNK + 12345;
+    const uint64_t distinct = 100000;
+    const int last = TEST_SANITIZER ? 1 : 3;
+    bh_context *context = context_new(2, NULL, NULL);
+    (void)state;
+
+    for (int v = 0; v < last; v++) {
+        const test_widths widths = test_all_widths[v == 0 ? 1 : v == 1 ? 3 : 5];
+        rng random = random_start(test_seed() + (uint64_t)v);
+        bh_table *table = ordered_table(context, widths, 1, 0);
+        model *map = model_new();
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+        bh_status status = BH_OK;
+
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 9, random_below(&random, distinct)),
+                      random_next(&random));
+            all.ops[i] = pattern_op(FEW_KEYS, widths.value_bytes, i, &random);
+        }
+        (void)call_and_compare(table, map, BATCH_APPLY, &all, &status);
+        check_status(status, BH_OK);
+        if (!TEST_SANITIZER) {
+            (void)call_and_compare(table, map, BH_INSERT_NEW, &all, &status);
+            check_status(status, BH_OK);
+            (void)call_and_compare(table, map, BH_ERASE, &all, &status);
+            check_status(status, BH_OK);
+        }
+        batch_free(&all);
+        model_free(map);
+        bh_table_destroy(table);
+    }
+    bh_context_destroy(context);
+}
+
+/* Nobody asks for outcomes: the content and the values found are the same. */
+static void without_outcomes(void **state)
+{
+    bh_context *context = context_new(2, NULL, NULL);
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w += TEST_THREAD_SANITIZER ? 4 : 1) {
+        for (int p = 0; p < PATTERNS; p++) {
+            const test_widths widths = test_all_widths[w];
+            const uint64_t n = LEAST + 5000;
+            rng random = random_start(test_seed() + 77 + (uint64_t)(w * PATTERNS + p));
+            bh_table *table = ordered_table(context, widths, 1, 0);
+            model *map = model_new();
+
+            for (int operation = BH_FIND; operation <= BATCH_APPLY; operation++) {
+                batch all;
+                uint64_t *given = NULL;
+
+                if (operation > BH_MAX && operation < BATCH_APPLY) {
+                    continue;
+                }
+                if (operation == BH_FIND ||
+                    (operation >= BH_ADD && operation <= BH_MAX && widths.value_bytes == 0)) {
+                    continue;
+                }
+                all = pattern_batch((pattern)p, widths, n, &random);
+                given = test_allocate(n * sizeof *given);
+                for (uint64_t i = 0; i < n; i++) {
+                    given[i] = batch_value(&all, i);
+                    (void)model_apply(map, element_op(&all, operation, i), widths.value_bytes,
+                                      batch_key(&all, i), &given[i]);
+                }
+                free(all.outcomes);
+                all.outcomes = NULL;
+                switch (operation) {
+                case BH_INSERT:
+                    check_status(bh_insert(table, all.keys, all.values, n, NULL), BH_OK);
+                    break;
+                case BH_INSERT_NEW:
+                    check_status(bh_insert_new(table, all.keys, all.values, n, NULL), BH_OK);
+                    break;
+                case BH_UPDATE:
+                    check_status(bh_update(table, all.keys, all.values, n, NULL), BH_OK);
+                    break;
+                case BH_ERASE: check_status(bh_erase(table, all.keys, n, NULL), BH_OK); break;
+                case BATCH_APPLY:
+                    check_status(bh_apply(table, all.ops, all.keys, all.values, n, NULL), BH_OK);
+                    break;
+                default:
+                    check_status(bh_reduce(table, (bh_op)operation, all.keys, all.values, n, NULL),
+                                 BH_OK);
+                }
+                for (uint64_t i = 0; i < n; i++) {
+                    check(batch_value(&all, i) == given[i], "element %llu has another value",
+                          (unsigned long long)i);
+                }
+                table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+                free(given);
+                batch_free(&all);
+            }
+            model_free(map);
+            bh_table_destroy(table);
+        }
+    }
+    bh_context_destroy(context);
+}
+
+/* A budget ends in the middle of a call: what was done is as if the rest had not been there. */
+static void budgets(void **state)
+{
+    bh_context *context = context_new(2, NULL, NULL);
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (int operation = 0; operation < 3; operation++) {
+            static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BATCH_APPLY};
+            const test_widths widths = test_all_widths[w];
+            const uint64_t n = 60000;
+            rng random = random_start(test_seed() + 5 + (uint64_t)(w * 3 + operation));
+            bh_table *table = ordered_table(
+                context, widths, 1, n / 6 * (widths.key_bytes + widths.value_bytes));
+            model *map = model_new();
+            batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+            bh_status status = BH_OK;
+            uint64_t undone = 0;
+
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all, i, random_key(widths.key_bytes, 4, random_below(&random, n / 2)),
+                          random_next(&random));
+                all.ops[i] = pattern_op(FEW_KEYS, widths.value_bytes, i, &random);
+                if (all.ops[i] == BH_ERASE && i % 4 != 0) {
+                    all.ops[i] = BH_INSERT;
+                }
+            }
+            undone = call_and_compare(table, map, calls[operation], &all, &status);
+            check(undone > 0 && undone < n, "%llu of %llu elements were not done",
+                  (unsigned long long)undone, (unsigned long long)n);
+            check_status(status, BH_ERR_FULL);
+            batch_free(&all);
+            model_free(map);
+            bh_table_destroy(table);
+        }
+    }
+    bh_context_destroy(context);
+}
+
+/* In a table that cannot grow all keys go and as many others come: one by one there is room
+ * for them, so there must be, although some come before as many have gone. */
+static void exchange_in_a_full_table(void **state)
+{
+    test_executor executor;
+    bh_context *context = NULL;
+    (void)state;
+
+    // In turn, so that no thread gives back room at the last moment.
+    test_executor_start(&executor, TEST_IN_TURN, 2);
+    context = context_new(0, &executor.executor, NULL);
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t most = 200000;
+        bh_table *table = ordered_table(context, widths, 1, 800000);
+        model *map = model_new();
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, most);
+        bh_status status = BH_OK;
+        uint64_t keys = 0;
+        batch exchange;
+
+        for (uint64_t i = 0; i < most; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 4, i), i);
+        }
+        keys = most - call_and_compare(table, map, BH_INSERT, &all, &status);
+        check_status(status, BH_ERR_FULL);
+        exchange = batch_new(widths.key_bytes, widths.value_bytes, 2 * keys);
+        for (uint64_t i = 0, from = 0; i < exchange.n; i++) {
+            uint64_t key = random_key(widths.key_bytes, 4, most + i);
+
+            if (i < keys) {
+                while (all.outcomes[from] != BH_INSERTED) {
+                    from++;
+                }
+                key = batch_key(&all, from++);
+            }
+            exchange.ops[i] = i < keys ? BH_ERASE : BH_INSERT;
+            batch_set(&exchange, i, key, i);
+        }
+        check(exchange.n >= LEAST, "only %llu elements", (unsigned long long)exchange.n);
+        check(call_and_compare(table, map, BATCH_APPLY, &exchange, &status) == 0,
+              "there was room, and something was not done");
+        check_status(status, BH_OK);
+        batch_free(&exchange);
+        batch_free(&all);
+        model_free(map);
+        bh_table_destroy(table);
+    }
+    bh_context_destroy(context);
+}
+
+/* Every request to the system is refused in turn, in a table that needs no room: the call does
+ * without, and nothing stays behind. */
+static void refused_memory(void **state)
+{
+    (void)state;
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        for (int operation = 0; operation < 2; operation++) {
+            // The larger calls take their memory in another way.
+            for (uint64_t n = LEAST; n <= (TEST_SANITIZER ? 1u : 8u) * LEAST; n *= 8) {
+                const test_widths widths = {8, 8};
+                bool fired = true;
+
+                for (uint64_t nth = 1; fired; nth++) {
+                    watched_system watched;
+                    bh_context *context = NULL;
+                    bh_table *table = NULL;
+                    model *map = model_new();
+                    rng random = random_start(test_seed() + nth);
+                    batch all = pattern_batch(SOME_TWICE, widths, n, &random);
+                    bh_status status = BH_OK;
+
+                    check(nth < 100, "an ordered call asks the system without end");
+                    watched_start(&watched);
+                    context = context_new(2, NULL, &watched.system);
+                    table = ordered_table(context, widths, 100000, 0);
+                    watched_refuse(&watched, WATCH_ALL_FAULTS, nth, for_ever);
+                    (void)call_and_compare(table, map, operation == 0 ? BH_ADD : BATCH_APPLY, &all,
+                                           &status);
+                    check_status(status, BH_OK);
+                    fired = watched_allow(&watched) > 0;
+                    check(fired || nth > 1, "an ordered call needs no memory");
+                    batch_free(&all);
+                    model_free(map);
+                    bh_table_destroy(table);
+                    bh_context_destroy(context);
+                    watched_end(&watched);
+                }
+            }
+        }
+    }
+}
+
+/* Keys that somebody has chosen who knows the table's seed, so that all of a call lie in one part:
+ * it takes another way, and answers the same. */
+static void chosen_keys(void **state)
+{
+    const uint64_t seed = 12345;
+    const uint64_t n = LEAST;
+    const uint64_t parts = (n - 1) / BH_ORDERED_PART + 1;
+    bh_context *context = context_new(2, NULL, NULL);
+    uint64_t multiplier = 0;
+    const bh_seed of_parts = bh__ordered_seed(seed, &multiplier);
+    (void)state;
+
+    for (int operation = 0; operation < 2; operation++) {
+        bh_table_options options = table_options(8, 8, 1);
+        bh_table *table = NULL;
+        model *map = model_new();
+        batch all = batch_new(8, 8, n);
+        rng random = random_start(test_seed());
+        bh_status status = BH_OK;
+
+        options.duplicates = BH_DUPLICATES_ORDERED;
+        options.seed = seed;
+        options.seed_fixed = 1;
+        table = table_with(context, &options);
+        for (uint64_t i = 0, key = 0; i < n; key++) {
+            if (bh_hash_range(bh_hash_key(key, &of_parts).one, parts) == 0) {
+                batch_set(&all, i, i % 10 == 9 ? batch_key(&all, i - 3) : key, i);
+                all.ops[i] = pattern_op(FEW_KEYS, 8, i, &random);
+                i++;
+            }
+        }
+        (void)call_and_compare(table, map, operation == 0 ? BH_ADD : BATCH_APPLY, &all, &status);
+        check_status(status, BH_OK);
+        batch_free(&all);
+        model_free(map);
+        bh_table_destroy(table);
+    }
+    bh_context_destroy(context);
+}
+
+/* Several callers of one table, whose calls hold the same keys: INSERTED minus ERASED of all
+ * callers is how each key's existence has changed, and every addition counts once. */
+typedef struct callers {
+    bh_table *table;
+    batch parts[4];
+} callers;
+
+static void call_apply(void *argument, uint32_t thread)
+{
+    callers *all = argument;
+    check_status(batch_call(all->table, BATCH_APPLY, &all->parts[thread]), BH_OK);
+}
+
+static void call_add(void *argument, uint32_t thread)
+{
+    callers *all = argument;
+    check_status(batch_call(all->table, BH_ADD, &all->parts[thread]), BH_OK);
+}
+
+static void concurrent_callers(void **state)
+{
+    enum { KEYS = 3000 };
+    const uint64_t n = LEAST + test_scaled(30000);
+    const test_widths widths = {8, 8};
+    bh_context *context = context_new(2, NULL, NULL);
+    uint64_t *sums = test_allocate(KEYS * sizeof *sums);
+    int64_t *change = test_allocate(KEYS * sizeof *change);
+    (void)state;
+
+    for (int round = 0; round < 8; round++) {
+        rng random = random_start(test_seed() + (uint64_t)round);
+        // Few keys: nearly all in the last batch of each call; many: in waves as well.
+        const uint64_t keys = round % 2 == 0 ? 20 : KEYS;
+        const bool adds = round % 4 >= 2;
+        callers all;
+        pairs content;
+
+        all.table = ordered_table(context, widths, 1, 0);
+        memset(sums, 0, KEYS * sizeof *sums);
+        memset(change, 0, KEYS * sizeof *change);
+        for (uint64_t t = 0; t < 4; t++) {
+            all.parts[t] = batch_new(widths.key_bytes, widths.value_bytes, n);
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all.parts[t], i, random_below(&random, keys), random_next(&random));
+                all.parts[t].ops[i] = pattern_op(FEW_KEYS, widths.value_bytes, i, &random);
+            }
+            for (uint64_t i = 0; i < n; i++) {
+                sums[batch_key(&all.parts[t], i)] += batch_value(&all.parts[t], i);
+            }
+        }
+        threads_run(4, adds ? call_add : call_apply, &all);
+        for (uint64_t t = 0; t < 4; t++) {
+            for (uint64_t i = 0; i < n; i++) {
+                change[batch_key(&all.parts[t], i)] +=
+                    (all.parts[t].outcomes[i] == BH_INSERTED) -
+                    (all.parts[t].outcomes[i] == BH_ERASED);
+            }
+            batch_free(&all.parts[t]);
+        }
+        content = table_pairs(all.table, widths.key_bytes, widths.value_bytes, 1000);
+        for (uint64_t k = 0; k < keys; k++) {
+            check(change[k] == (int64_t)keys_contain(content.keys, content.count, k),
+                  "key %llu: INSERTED minus ERASED is %lld", (unsigned long long)k,
+                  (long long)change[k]);
+        }
+        for (uint64_t i = 0; adds && i < content.count; i++) {
+            check(content.values[i] == sums[content.keys[i]], "a wrong sum");
+        }
+        pairs_free(&content);
+        bh_table_destroy(all.table);
+    }
+    free(sums);
+    free(change);
+    bh_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_by_one_in_turn),
+        cmocka_unit_test(one_by_one_on_the_pool),
+        cmocka_unit_test(one_by_one_in_any_order_of_tasks),
+        cmocka_unit_test(several_chunks),
+        cmocka_unit_test(without_outcomes),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(exchange_in_a_full_table),
+        cmocka_unit_test(refused_memory),
+        cmocka_unit_test(chosen_keys),
+        cmocka_unit_test(concurrent_callers),
+    };
+    if (!test_target_runs()) {
+        return TEST_SKIPPED;
+    }
+    return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
+}
