@@ -158,7 +158,7 @@ static void table_options_out_of_range(void **state)
 
 static void unknown_enums(void **state)
 {
-    static const bh_design absent[] = {BH_STADIUM, BH_DACHASH, BH_HASHFIGHT, BH_WORKINGSET};
+    static const bh_design absent[] = {BH_STADIUM, BH_DACHASH, BH_WORKINGSET};
     bh_table_options options;
     (void)state;
 
