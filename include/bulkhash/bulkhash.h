@@ -286,7 +286,7 @@ typedef struct bh_table_options {
     } dycuckoo;
     /*
      * BH_HASHFIGHT. An insert into an empty table builds it at once, without temporary memory of its
-     * own size, about twice as fast as DyCuckoo fills a reserved one. A lookup touches 1.2 to 1.6
+     * own size, about as fast as DyCuckoo fills a reserved one. A lookup touches 1.2 to 1.6
      * lines. Every other call that changes something is sorted by key first and then holds the table
      * alone, a part of some million elements at a time; equal keys take effect in index order,
      * whatever `duplicates` says; up to 512 new keys are kept apart, and then merged with what is
