@@ -68,8 +68,9 @@
 #define BH_HF_CHUNK_MOST (1u << 22)
 #endif
 
-/* Elements of a small call, which is sorted on the stack. */
-#define SMALL_CHUNK 1024
+/* Elements of a small call, which is sorted on the stack: with what sorting takes it must stay well
+ * below the 128 KiB that a call may have. */
+#define SMALL_CHUNK 512
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
 /* Lookups that are sorted by region at a time: their results are scattered within a cache. */
