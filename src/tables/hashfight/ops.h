@@ -362,15 +362,18 @@ BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const 
         BH_STORE_KEY(HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
 }
 
-/* Those who have not won, by index, into s->slot's place: answers how many. Without branches: who
- * has won no processor guesses. */
+/* Those who have not won, by index; answers how many. */
 BH_FN uint64_t HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 {
     uint64_t losers = 0, i;
 
-    for (i = 0; i < active; i++) {
-        s->loser[losers] = (uint32_t)i;
-        losers += ~s->won[i / 64] >> i % 64 & 1;
+    for (i = 0; i < active; i += 32) {
+        uint32_t left = ~(uint32_t)(s->won[i / 64] >> i % 64);
+
+        if (active - i < 32)
+            left &= (1u << (active - i)) - 1;
+        for (; left; left &= left - 1)
+            s->loser[losers++] = (uint32_t)i + bh_first(left);
     }
     return losers;
 }
