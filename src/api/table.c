@@ -87,25 +87,6 @@ void bh_table_destroy(bh_table *table)
         table->policy->destroy(table);
 }
 
-/* Takes the gate alone; leave_alone enters how long it was held. */
-static uint64_t enter_alone(bh_table *table)
-{
-    const bh_system *system = &table->backend->system;
-
-    bh__gate_enter_alone(&table->gate, system);
-    return system->clock_nanoseconds(system->state);
-}
-
-static void leave_alone(bh_table *table, uint64_t since)
-{
-    const bh_system *system = &table->backend->system;
-    uint64_t held = system->clock_nanoseconds(system->state) - since;
-
-    if (held > table->longest_pause_ns)
-        table->longest_pause_ns = held;
-    bh__gate_leave_alone(&table->gate);
-}
-
 bh_status bh_reserve(bh_table *table, uint64_t keys)
 {
     bh_status status;
@@ -113,9 +94,9 @@ bh_status bh_reserve(bh_table *table, uint64_t keys)
 
     if (!table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_reserve: table is NULL");
-    since = enter_alone(table);
+    since = bh__enter_alone(table);
     status = table->policy->reserve(table, keys);
-    leave_alone(table, since);
+    bh__leave_alone(table, since);
     return status;
 }
 
@@ -126,9 +107,9 @@ bh_status bh_compact(bh_table *table)
 
     if (!table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_compact: table is NULL");
-    since = enter_alone(table);
+    since = bh__enter_alone(table);
     status = table->policy->compact(table);
-    leave_alone(table, since);
+    bh__leave_alone(table, since);
     return status;
 }
 
@@ -138,9 +119,9 @@ bh_status bh_clear(bh_table *table)
 
     if (!table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_clear: table is NULL");
-    since = enter_alone(table);
+    since = bh__enter_alone(table);
     table->policy->clear(table);
-    leave_alone(table, since);
+    bh__leave_alone(table, since);
     return BH_OK;
 }
 
@@ -177,7 +158,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
         (uint64_t)(uintptr_t)values < key_array)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
 
-    since = enter_alone(table);
+    since = bh__enter_alone(table);
     stamp = table->changes << CURSOR_BITS;
     at = *cursor & CURSOR_POSITION;
     if (*cursor && (*cursor & ~CURSOR_POSITION) != stamp) {
@@ -187,7 +168,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
         *count = table->policy->export_pairs(table, &at, keys, values, room);
         *cursor = at ? stamp | at : 0;
     }
-    leave_alone(table, since);
+    bh__leave_alone(table, since);
     return status;
 }
 

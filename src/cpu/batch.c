@@ -164,11 +164,8 @@ static void refuse(bh__slice *slice)
 static void resolve(call *c, worker *w)
 {
     bh_table *table = c->table;
-    const bh_system *system = &c->backend->system;
-    uint64_t begin, end;
+    uint64_t since = bh__enter_alone(table);
 
-    bh__gate_enter_alone(&table->gate, system);
-    begin = system->clock_nanoseconds(system->state);
     if (!w) {
         if (table->keys < table->min_keys)
             table->policy->shrink(table);
@@ -181,10 +178,7 @@ static void resolve(call *c, worker *w)
     /* The policy may have finished erasing operations of the slice. */
     if (w && w->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);
-    end = system->clock_nanoseconds(system->state);
-    if (end - begin > table->longest_pause_ns)
-        table->longest_pause_ns = end - begin;
-    bh__gate_leave_alone(&table->gate);
+    bh__leave_alone(table, since);
 }
 
 static void run_call(call *c, uint32_t workers)

@@ -322,21 +322,11 @@ bh_status bh__cpu_ordered(const bh__backend *backend, bh_table *table, const bh_
     o.seed = bh__ordered_seed(options->seed, &o.chunk.multiplier);
     grouped = take_memory(&o, batch, most);
     for (first = 0; first < batch->n; first += most) {
-        bh__batch *b = &o.chunk.batch;
+        uint64_t left = batch->n - first;
 
-        b->n = batch->n - first < most ? batch->n - first : most;
-        b->op = batch->op;
-        b->ops = batch->ops ? batch->ops + first : NULL;
-        b->keys = (const unsigned char *)batch->keys + first * options->key_bytes;
-        b->values = batch->values
-                        ? (const unsigned char *)batch->values + first * options->value_bytes
-                        : NULL;
-        b->values_out = batch->values_out
-                            ? (unsigned char *)batch->values_out + first * options->value_bytes
-                            : NULL;
-        b->outcomes = batch->outcomes ? batch->outcomes + first : NULL;
+        o.chunk.batch = bh__batch_part(table, batch, first, left < most ? left : most);
         if (!grouped || !run_chunk(&o))
-            note(&o, run(&o, b, 1));
+            note(&o, run(&o, &o.chunk.batch, 1));
     }
     if (grouped)
         bh__temporary_give(&o.temporary, &backend->system);

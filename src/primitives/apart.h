@@ -109,8 +109,9 @@ BH_APART_TASK(bh_gather)
 BH_APART_TASK(bh_scatter)
 #undef BH_APART_TASK
 
-static void bh_gather(const bh__where *where, const void *values, uint32_t value_bytes,
-                      const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
+static void bh_apart_run(const bh__where *where, void (*task)(void *argument, uint64_t index),
+                         const void *values, uint32_t value_bytes, const void *indexes,
+                         uint32_t index_bytes, uint64_t n, void *out)
 {
     bh_apart_job job = {bh_shares_cut(where, n, BH_SHARE_LEAST, UINT64_MAX),
                         values,
@@ -120,21 +121,19 @@ static void bh_gather(const bh__where *where, const void *values, uint32_t value
                         n,
                         out};
 
-    bh_tasks_run(where, bh_gather_task, &job, job.shares.tasks);
+    bh_tasks_run(where, task, &job, job.shares.tasks);
+}
+
+static void bh_gather(const bh__where *where, const void *values, uint32_t value_bytes,
+                      const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
+{
+    bh_apart_run(where, bh_gather_task, values, value_bytes, indexes, index_bytes, n, out);
 }
 
 static void bh_scatter(const bh__where *where, const void *values, uint32_t value_bytes,
                        const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
 {
-    bh_apart_job job = {bh_shares_cut(where, n, BH_SHARE_LEAST, UINT64_MAX),
-                        values,
-                        indexes,
-                        value_bytes,
-                        index_bytes,
-                        n,
-                        out};
-
-    bh_tasks_run(where, bh_scatter_task, &job, job.shares.tasks);
+    bh_apart_run(where, bh_scatter_task, values, value_bytes, indexes, index_bytes, n, out);
 }
 
 /*

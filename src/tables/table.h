@@ -233,6 +233,45 @@ static inline void bh__room_give(bh_table *table, uint64_t unused)
         bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
 }
 
+/* The elements [first, first + n) of a call. */
+static inline bh__batch bh__batch_part(const bh_table *table, const bh__batch *whole,
+                                       uint64_t first, uint64_t n)
+{
+    const bh_table_options *o = &table->options;
+    bh__batch part = *whole;
+
+    part.keys = (const unsigned char *)whole->keys + first * o->key_bytes;
+    if (whole->values)
+        part.values = (const unsigned char *)whole->values + first * o->value_bytes;
+    if (whole->values_out)
+        part.values_out = (unsigned char *)whole->values_out + first * o->value_bytes;
+    if (whole->outcomes)
+        part.outcomes = whole->outcomes + first;
+    if (whole->ops)
+        part.ops = whole->ops + first;
+    part.n = n;
+    return part;
+}
+
+/* Takes the gate alone; bh__leave_alone enters how long it was held. */
+static inline uint64_t bh__enter_alone(bh_table *table)
+{
+    const bh_system *system = &table->backend->system;
+
+    bh__gate_enter_alone(&table->gate, system);
+    return system->clock_nanoseconds(system->state);
+}
+
+static inline void bh__leave_alone(bh_table *table, uint64_t since)
+{
+    const bh_system *system = &table->backend->system;
+    uint64_t held = system->clock_nanoseconds(system->state) - since;
+
+    if (held > table->longest_pause_ns)
+        table->longest_pause_ns = held;
+    bh__gate_leave_alone(&table->gate);
+}
+
 /* The table's memory is table->bytes, and for the moment so much more. */
 static inline void bh__note_peak(bh_table *table, uint64_t besides)
 {

@@ -458,6 +458,8 @@ BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
     const void *payloads = payload_bytes ? bh_hf_at(job->payloads_at[region]) : 0;
     uint64_t count = job->counts[region], active = count, won = 0, round, i;
+    uint64_t words = to->region_lines * SLOTS / 64;
+    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested) + region * words;
 
     for (i = 0; i < count; i++)
         HF(set_pair)(s, i, keys[i],
@@ -465,6 +467,8 @@ BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *
                      : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
                                           : 0,
                      payload_bytes);
+    for (i = 0; i < words; i++)
+        contested[i] = 0;
     for (round = 0; round < to->rounds; round++) {
         const bh_hf_round *r = &to->round[round];
         uint64_t first_slot = (region * to->region_lines + r->line) * SLOTS;

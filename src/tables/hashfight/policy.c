@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "primitives/primitives.h"
-#include "storage/block.h"
+#include "storage/temporary.h"
 #include "tables/designs.h"
 
 #define DEFAULT_SLOTS_PER_KEY 1.5
@@ -303,7 +303,6 @@ typedef struct plan {
     bh_hf_generation g;
     uint64_t quota;
     uint64_t bytes;
-    uint64_t contested_words;
 } plan;
 
 /* Pairs of a generation that has only a tail, at most: all are in one region then. */
@@ -355,8 +354,7 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
     if (!bh__mul(g->regions, p->quota, &capacity))
         return 0;
     g->lines = cut(&a, g->regions * g->region_lines, BH_HF_LINE);
-    p->contested_words = g->regions * g->region_lines * per_line / 64;
-    g->contested = cut(&a, p->contested_words, 8);
+    g->contested = cut(&a, g->regions * g->region_lines * per_line / 64, 8);
     g->tail_keys = cut(&a, capacity, table->options.key_bytes);
     g->tail_values = cut(&a, capacity, table->options.value_bytes);
     g->tail_gone = cut(&a, capacity, 1);
@@ -627,8 +625,6 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
                       (partition.tasks ? partition.task_count * partition.task_bytes : 0));
     primitives->partition_scatter(&where, &partition);
 
-    for (region = 0; region < p->contested_words; region++)
-        ((uint64_t *)pointer(p->g.contested))[region] = 0;
     job.geometry = &t->geometry;
     job.to = &p->g;
     job.counts = w.counts;
@@ -859,7 +855,8 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     uint64_t counts[READ_PARTS], list_keys, list_values, new_keys = (uint64_t)(uintptr_t)keys;
     uint64_t pairs, i;
     bh_hf_generation made;
-    bh__block memory, block;
+    bh__temporary memory;
+    bh__block block;
     bh_status status;
     arena a = {0, 0};
     list from;
@@ -879,7 +876,7 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     cut(&a, total, key_bytes);
     cut(&a, total, value_bytes);
     if (a.overflowed ||
-        !bh__block_create(&memory, &backend->system, backend->pages, a.at ? a.at : 1))
+        !bh__temporary_take(&memory, &backend->system, backend->pages, a.at))
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory to merge %llu pairs",
                         (unsigned long long)total);
     a.at = (uint64_t)(uintptr_t)memory.memory;
@@ -904,10 +901,10 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     from.distinct = 1;
     from.values = 0;
     from.outcomes = 0;
-    t->held = memory.committed;
+    t->held = memory.bytes;
     status = build(t, &from, freed, &made, &block, &pairs);
     t->held = 0;
-    bh__block_destroy(&memory, &backend->system);
+    bh__temporary_give(&memory, &backend->system);
     if (status == BH_ERR_UNSUPPORTED)
         status = bh__fail(BH_ERR_FULL, "too many keys want the same part of the table");
     if (!status) {
@@ -1140,9 +1137,8 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
 {
     bh_table *table = &t->table;
     const bh__primitives *p = table->backend->primitives;
-    const bh_system *system = &table->backend->system;
     bh__where where = where_of(table);
-    uint64_t runs, begin, held;
+    uint64_t runs, since;
     bh_status why;
     bh__sort sort;
 
@@ -1160,35 +1156,12 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
                           pointer(c->unique), 0, (uint64_t *)pointer(c->starts), &runs))
         return 0;
     ((uint64_t *)pointer(c->starts))[runs] = batch->n;
-    bh__gate_enter_alone(&table->gate, system);
-    begin = system->clock_nanoseconds(system->state);
+    since = bh__enter_alone(table);
     why = perform_runs(t, batch, c, runs);
-    held = system->clock_nanoseconds(system->state) - begin;
-    if (held > table->longest_pause_ns)
-        table->longest_pause_ns = held;
-    bh__gate_leave_alone(&table->gate);
+    bh__leave_alone(table, since);
     if (why && !*status)
         *status = why;
     return 1;
-}
-
-/* The elements [first, first + n) of a call. */
-static bh__batch part_of(const bh_table *table, const bh__batch *batch, uint64_t first, uint64_t n)
-{
-    const bh_table_options *o = &table->options;
-    bh__batch part = *batch;
-
-    part.keys = (const unsigned char *)batch->keys + first * o->key_bytes;
-    if (batch->values)
-        part.values = (const unsigned char *)batch->values + first * o->value_bytes;
-    if (batch->values_out)
-        part.values_out = (unsigned char *)batch->values_out + first * o->value_bytes;
-    if (batch->outcomes)
-        part.outcomes = batch->outcomes + first;
-    if (batch->ops)
-        part.ops = batch->ops + first;
-    part.n = n;
-    return part;
 }
 
 /* Nothing of these elements was done. */
@@ -1208,10 +1181,9 @@ static void refuse(const bh__batch *part)
 static int insert_into_empty(hashfight *t, const bh__batch *batch)
 {
     bh_table *table = &t->table;
-    const bh_system *system = &table->backend->system;
     bh_hf_generation made;
     bh__block block;
-    uint64_t begin, held, pairs = 0, freed = 0, i;
+    uint64_t since, pairs = 0, freed = 0, i;
     int inserted = 0;
     list from;
 
@@ -1225,8 +1197,7 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
                          : batch->n > UINT32_MAX ? 8
                                                  : 4;
     from.payloads = from.indexed ? 0 : batch->values;
-    bh__gate_enter_alone(&table->gate, system);
-    begin = system->clock_nanoseconds(system->state);
+    since = bh__enter_alone(table);
     for (i = 0; i < large_generations(t); i++)
         freed += t->block[i].committed;
     if (!table->keys && !build(t, &from, freed, &made, &block, &pairs)) {
@@ -1238,10 +1209,7 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
             (void)rebuild(t);
         inserted = 1;
     }
-    held = system->clock_nanoseconds(system->state) - begin;
-    if (held > table->longest_pause_ns)
-        table->longest_pause_ns = held;
-    bh__gate_leave_alone(&table->gate);
+    bh__leave_alone(table, since);
     return inserted;
 }
 
@@ -1252,15 +1220,17 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
     uint64_t small[SMALL_CHUNK_BYTES / 8];
     uint64_t first, room = batch->n < BH_HF_CHUNK_MOST ? batch->n : BH_HF_CHUNK_MOST, n;
     bh_status status = BH_OK;
-    bh__block memory = {0, 0, 0};
+    int taken;
+    bh__temporary memory;
     arena a = {0, 0};
     chunk c;
 
     if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
         !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
         return BH_OK;
-    if (room > SMALL_CHUNK && bh__block_create(&memory, &backend->system, backend->pages,
-                                               cut_chunk(&a, table, room, &c))) {
+    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->system, backend->pages,
+                                                     cut_chunk(&a, table, room, &c));
+    if (taken) {
         a.at = (uint64_t)(uintptr_t)memory.memory;
     } else {
         /* Small, or no memory for more at a time. */
@@ -1272,7 +1242,7 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
         bh__batch part;
 
         n = batch->n - first < room ? batch->n - first : room;
-        part = part_of(table, batch, first, n);
+        part = bh__batch_part(table, batch, first, n);
         if (!run_chunk(t, &part, &c, &status)) {
             bh_status why;
 
@@ -1289,7 +1259,8 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
             refuse(&part);
         }
     }
-    bh__block_destroy(&memory, &backend->system);
+    if (taken)
+        bh__temporary_give(&memory, &backend->system);
     return status;
 }
 
@@ -1379,13 +1350,13 @@ static bh_status find(bh_table *table, const bh__batch *batch)
     uint64_t room = batch->n < BH_HF_REGION_CHUNK ? batch->n : BH_HF_REGION_CHUNK, first, n;
     bh_schedule schedule = table->options.schedule;
     sorted_lookups l;
-    bh__block memory;
+    bh__temporary memory;
     arena a = {0, 0};
 
     cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
     if (schedule == BH_SCHEDULE_WINDOW ||
         (schedule == BH_SCHEDULE_AUTO && !regions_pay(of(table), batch->n)) ||
-        !bh__block_create(&memory, &backend->system, backend->pages, a.at))
+        !bh__temporary_take(&memory, &backend->system, backend->pages, a.at))
         return backend->slices(backend, table, batch);
     a.at = (uint64_t)(uintptr_t)memory.memory;
     cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
@@ -1393,11 +1364,11 @@ static bh_status find(bh_table *table, const bh__batch *batch)
         bh__batch part;
 
         n = batch->n - first < room ? batch->n - first : room;
-        part = part_of(table, batch, first, n);
+        part = bh__batch_part(table, batch, first, n);
         if (!find_by_region(table, &part, &l))
             (void)backend->slices(backend, table, &part);
     }
-    bh__block_destroy(&memory, &backend->system);
+    bh__temporary_give(&memory, &backend->system);
     return BH_OK;
 }
 
