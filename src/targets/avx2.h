@@ -14,6 +14,8 @@
 
 #include "targets/prefetch.h"
 
+#include "targets/gather.h"
+
 #define BH_TARGET_NAME "avx2"
 
 typedef struct bh_line {

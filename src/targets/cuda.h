@@ -230,4 +230,7 @@ BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
             ((uint64_t *)to)[bh_count(mask & ((1u << i) - 1))] = ((const uint64_t *)from)[i];
 }
 
+/* The results are variables of the group, so every lane loads them all. */
+#include "targets/gather.h"
+
 #endif

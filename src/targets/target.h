@@ -43,6 +43,13 @@
  *                                      (8-byte words in the second). `count` is a constant, at most
  *                                      16, and the mask has no other bits; in vain, up to so many
  *                                      words at `to` may be written
+ *   bh_gather32(to, from, index, count)          to[i] is the index[i]-th 4-byte word at `from`;
+ *   bh_gather64(to, from, stride, index, count)  in the second an 8-byte word, and from each to the
+ *                                                next it is `stride` bytes, 8 or 16. Where index[i]
+ *                                                has all bits set to[i] is 0, and the first word
+ *                                                may be read. stride and count are constants
+ *   bh_differ32(from, index, first)    bit i is set where the index[i]-th 4-byte word at `from` is
+ *                                      not first + i, i < 16
  *
  * Words on registers.
  *

@@ -4,6 +4,8 @@
 
 #include "targets/cpu.h"
 
+#include "targets/gather.h"
+
 typedef struct bh_line {
     uint64_t word[8];
 } bh_line;

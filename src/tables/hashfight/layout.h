@@ -132,11 +132,9 @@ typedef struct bh_hf_fight {
                                           : 16u)
 
 /* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: pairs,
- * the slot of each and room for the losers, the winner of each slot, a bit for each pair
- * and for each slot. */
+ * the slot of each and room for the losers, the winner of each slot and a bit for each slot. */
 #define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
-    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (room) / 8 + (slots) * 4 + (slots) / 8 +      \
-      9 * 64) /                                                                                    \
+    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots) * 4 + (slots) / 8 + 9 * 64) /  \
      64 * 64)
 
 /* BH_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */

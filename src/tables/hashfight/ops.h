@@ -72,12 +72,11 @@ BH_FN int bh_hf_inserts(uint32_t op)
 
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
-    unsigned char *pairs; /* a key, and behind it, at once or 8 bytes later, its payload */
-    uint32_t *slot;   /* of each pair */
-    uint32_t *loser;  /* pairs that have not won, by index */
-    uint32_t *winner; /* of each slot */
-    uint64_t *won;    /* a bit for each pair */
-    uint64_t *seen;   /* a bit for each slot: one of several equal keys has been told INSERTED */
+    unsigned char *pairs; /* see HF(pair) */
+    uint32_t *slot;       /* of each pair */
+    uint32_t *loser;      /* pairs that have not won, by index */
+    uint32_t *winner;     /* of each slot */
+    uint64_t *seen;       /* a bit for each slot: one of several equal keys has been told INSERTED */
 } bh_hf_scratch;
 
 BH_FN unsigned char *bh_hf_cut(unsigned char **memory, uint64_t bytes)
@@ -263,36 +262,49 @@ BH_FN bh_answer HF(step)(bh__slice *slice, HF(op) *op, uint32_t kind, uint64_t a
  * Building
  * --------------------------------------------------------------------------------------------- */
 
-/* A pair in scratch memory, and what its payload stands for. */
+/* A pair in scratch memory, and what its payload stands for. Pairs are words of 8 bytes: one with
+ * the key below and a payload of 4 bytes above, or a key's and then a payload's; a key of 4 bytes
+ * alone is a word of 4. */
 BH_FN uint32_t HF(pair_bytes)(uint32_t payload_bytes)
 {
     return BH_HF_PAIR(BH_KEY_BYTES, payload_bytes);
 }
 
+BH_FN void *HF(pair)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+{
+    return s->pairs + i * HF(pair_bytes)(payload_bytes);
+}
+
 BH_FN BH_KEY HF(key)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
 {
-    return *(const BH_KEY *)(const void *)(s->pairs + i * HF(pair_bytes)(payload_bytes));
+    const void *pair = HF(pair)(s, i, payload_bytes);
+
+    return HF(pair_bytes)(payload_bytes) == 4 ? (BH_KEY)*(const uint32_t *)pair
+                                              : (BH_KEY)*(const uint64_t *)pair;
 }
 
 BH_FN uint64_t HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
 {
-    const unsigned char *pair = s->pairs + i * HF(pair_bytes)(payload_bytes);
+    const uint64_t *words = (const uint64_t *)HF(pair)(s, i, payload_bytes);
 
-    return payload_bytes == 8   ? *(const uint64_t *)(const void *)(pair + 8)
-           : payload_bytes == 4 ? *(const uint32_t *)(const void *)(pair + BH_KEY_BYTES)
-                                : 0;
+    if (!payload_bytes)
+        return 0;
+    return HF(pair_bytes)(payload_bytes) == 16 ? words[1] : words[0] >> 32;
 }
 
 BH_FN void HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t payload,
                         uint32_t payload_bytes)
 {
-    unsigned char *pair = s->pairs + i * HF(pair_bytes)(payload_bytes);
+    uint64_t *words = (uint64_t *)HF(pair)(s, i, payload_bytes);
 
-    *(BH_KEY *)(void *)pair = key;
-    if (payload_bytes == 8)
-        *(uint64_t *)(void *)(pair + 8) = payload;
-    else if (payload_bytes == 4)
-        *(uint32_t *)(void *)(pair + BH_KEY_BYTES) = (uint32_t)payload;
+    if (HF(pair_bytes)(payload_bytes) == 4) {
+        *(uint32_t *)(void *)words = (uint32_t)key;
+    } else if (HF(pair_bytes)(payload_bytes) == 16) {
+        words[0] = key;
+        words[1] = payload;
+    } else {
+        words[0] = payload_bytes ? key | payload << 32 : key;
+    }
 }
 
 BH_FN BH_VALUE HF(value_of)(const bh_hf_fight *job, uint64_t payload)
@@ -335,45 +347,55 @@ BH_FN void HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_h
     }
 }
 
-/* Writes a round's lines: the winners' pairs, fillers elsewhere; and notes who has won. */
+/* Writes a round's lines: the winners' pairs, fillers elsewhere. */
 BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
                       uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
 {
+    const uint32_t pair_bytes = HF(pair_bytes)(payload_bytes);
     uint64_t slots = to->round[round].slots, slot, i;
     uint64_t zero = to->round[round].zero - first_slot;
 
     for (slot = 0; slot < slots; slot += SLOTS) {
+        const uint32_t *winner = s->winner + slot;
         unsigned char *line = HF(key_at)(to, first_slot + slot);
-        uint64_t here = slots - slot < SLOTS ? slots - slot : SLOTS;
+        uint64_t word[SLOTS];
 
-        for (i = 0; i < here; i++) {
-            uint32_t winner = s->winner[slot + i];
-            uint64_t taken = winner != BH_HF_NOBODY;
-
-            winner = taken ? winner : 0;
-            s->won[winner / 64] |= taken << winner % 64;
-            ((BH_KEY *)(void *)line)[i] = taken ? HF(key)(s, winner, payload_bytes) : 0;
-            if (BH_VALUE_BYTES)
-                ((BH_VALUE *)(void *)(line + VALUES))[i] =
-                    HF(value_of)(job, HF(payload)(s, winner, payload_bytes));
+        if (pair_bytes == 4) {
+            bh_gather32((uint32_t *)(void *)line, s->pairs, winner, SLOTS);
+            continue;
         }
+        bh_gather64(word, s->pairs, pair_bytes, winner, SLOTS);
+        for (i = 0; i < SLOTS; i++)
+            ((BH_KEY *)(void *)line)[i] = (BH_KEY)word[i];
+        if (!BH_VALUE_BYTES)
+            continue;
+        if (pair_bytes == 16)
+            bh_gather64(word, s->pairs + 8, 16, winner, SLOTS);
+        for (i = 0; i < SLOTS; i++)
+            ((BH_VALUE *)(void *)(line + VALUES))[i] =
+                HF(value_of)(job, pair_bytes == 16 ? word[i] : word[i] >> 32);
     }
     if (zero < slots && s->winner[zero] == BH_HF_NOBODY)
         BH_STORE_KEY(HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
 }
 
-/* Those who have not won, by index; answers how many. */
+/* Those who are not the winners of their slots, by index; answers how many. */
 BH_FN uint64_t HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 {
-    uint64_t losers = 0, i;
+    uint32_t number[16], i;
+    uint64_t losers = 0, first;
 
-    for (i = 0; i < active; i += 32) {
-        uint32_t left = ~(uint32_t)(s->won[i / 64] >> i % 64);
+    for (i = 0; i < 16; i++)
+        number[i] = i;
+    for (first = 0; first < active; first += 16) {
+        uint32_t lost = bh_differ32(s->winner, s->slot + first, (uint32_t)first);
 
-        if (active - i < 32)
-            left &= (1u << (active - i)) - 1;
-        for (; left; left &= left - 1)
-            s->loser[losers++] = (uint32_t)i + bh_first(left);
+        if (active - first < 16)
+            lost &= (1u << (active - first)) - 1;
+        bh_pack32(s->loser + losers, number, 16, lost);
+        losers += bh_count(lost);
+        for (i = 0; i < 16; i++)
+            number[i] += 16;
     }
     return losers;
 }
@@ -475,10 +497,11 @@ BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *
 
         uint64_t losers;
 
-        for (i = 0; i < r->slots; i++)
+        /* Lines and groups of 16 pairs are made whole. */
+        for (i = 0; i < r->slots + SLOTS; i++)
             s->winner[i] = BH_HF_NOBODY;
-        for (i = 0; i <= active / 64; i++)
-            s->won[i] = 0;
+        for (i = active; i < active + 16; i++)
+            s->slot[i] = 0;
         HF(fight)(to, &seed, s, round, first_slot, active, payload_bytes);
         HF(gather)(job, to, s, round, first_slot, payload_bytes);
         losers = HF(find_losers)(s, active);
@@ -503,10 +526,9 @@ BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payloa
     uint64_t most = to.rounds ? to.round[0].slots : 0, won = 0, region;
 
     s.pairs = bh_hf_cut(&memory, job.room * HF(pair_bytes)(payload_bytes));
-    s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4);
-    s.loser = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4);
-    s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4);
-    s.won = (uint64_t *)(void *)bh_hf_cut(&memory, job.room / 8 + 8);
+    s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
+    s.loser = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
+    s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4 + 64);
     s.seen = (uint64_t *)(void *)memory;
     for (region = task; region < to.regions; region += job.tasks)
         won += HF(fight_region)(&job, &to, &s, region, payload_bytes);

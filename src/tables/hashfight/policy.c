@@ -41,9 +41,10 @@
 #endif
 
 /* Pairs of a region: what its task needs to fight stays within a second-level cache of two
- * megabytes. Half and twice as many make no difference on the one machine measured. */
+ * megabytes. On the one machine measured twice as many make building 7% slower, half as many
+ * nothing. */
 #ifndef BH_HF_REGION_KEYS
-#define BH_HF_REGION_KEYS 65536
+#define BH_HF_REGION_KEYS 32768
 #endif
 
 /* Regions at most, so that partition has a line of each in the cache. */
@@ -523,7 +524,8 @@ static int place_pairs(const bh_table *table, const plan *p, const list *from, c
             *most = count;
         if (count >= bytes || count >= UINT32_MAX)
             return 0;
-        keys = (count * key_bytes + 7) / 8 * 8;
+        /* Both columns begin at a line: partitioning then writes them in one run. */
+        keys = (count * key_bytes + BH_HF_LINE - 1) / BH_HF_LINE * BH_HF_LINE;
         if (keys + count * from->payload_bytes > bytes)
             return 0;
         w->keys_at[region] = p->g.lines + region * bytes;
