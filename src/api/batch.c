@@ -58,6 +58,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     batch.values = value_bytes ? values : NULL;
     batch.values_out = value_bytes ? values_out : NULL;
     batch.outcomes = outcomes;
+    batch.by_hash = NULL;
     batch.n = n;
     batch.op = op;
     return table->backend->batch(table->backend, table, &batch);

@@ -29,6 +29,8 @@
 
 #include "base/atomic.h"
 #include "cpu/ordered.h"
+#include "cpu/sorted.h"
+#include "storage/temporary.h"
 
 /* Below so many slices a call runs in the calling thread, because waking another takes time.
  * Chosen, not tuned. */
@@ -39,6 +41,7 @@
 
 typedef struct worker {
     uint32_t waiting; /* it has a slice and found the gate closed */
+    bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
     uint16_t list[BH_SLICE_MOST];
 } worker;
@@ -49,7 +52,9 @@ typedef struct call {
     const bh__batch *batch;
     void (*kernel)(bh__slice *slice);
     worker *workers;
+    bh__sorted *sorted; /* NULL, or one for each worker */
     uint64_t next; /* first element that no worker has taken; may be beyond the last one */
+    uint64_t chunk; /* elements that a worker sorts at a time */
     uint32_t takes_room;
     uint32_t ordered;
     uint32_t in_tasks; /* the workers are tasks of the executor */
@@ -72,20 +77,48 @@ static bh__slice_kind kind_of(const bh__batch *batch, int ordered)
     }
 }
 
-/* Points a worker at the next elements of the call; answers 0 when there are none. */
-static int take_slice(call *c, worker *w)
+/* Takes up to `most` elements of the call; answers the first. */
+static uint64_t take(call *c, uint64_t most)
 {
-    const bh__batch *b = c->batch;
-    const bh_table_options *o = &c->table->options;
     uint64_t first;
 
     /* Atomic only where there are others: it would be a tenth of a call of one key. */
-    if (c->in_tasks) {
-        first = bh__atomic_add(&c->next, BH_SLICE_MOST, __ATOMIC_RELAXED);
-    } else {
-        first = c->next;
-        c->next += BH_SLICE_MOST;
+    if (c->in_tasks)
+        return bh__atomic_add(&c->next, most, __ATOMIC_RELAXED);
+    first = c->next;
+    c->next += most;
+    return first;
+}
+
+/* The same from a worker's sorted chunk, and from the next chunk when it has none left. */
+static uint64_t take_sorted(call *c, worker *w)
+{
+    bh__sorted *sorted = w->sorted;
+    uint64_t first, left;
+
+    if (sorted->next >= sorted->batch.n) {
+        if (sorted->batch.n)
+            bh__sorted_return(sorted, c->table);
+        sorted->batch.n = sorted->next = 0;
+        first = take(c, c->chunk);
+        if (first >= c->batch->n)
+            return 0;
+        left = c->batch->n - first;
+        bh__sorted_take(sorted, c->backend, c->table, c->batch, first,
+                        left < c->chunk ? left : c->chunk);
     }
+    first = sorted->next;
+    sorted->next += BH_SLICE_MOST;
+    return first;
+}
+
+/* Points a worker at the next elements of the call; answers 0 when there are none. */
+static int take_slice(call *c, worker *w)
+{
+    const bh_table_options *o = &c->table->options;
+    uint64_t first = w->sorted ? take_sorted(c, w) : take(c, BH_SLICE_MOST);
+    const bh__batch *b = w->sorted ? &w->sorted->batch : c->batch;
+
     if (first >= b->n)
         return 0;
     w->slice.keys = (const unsigned char *)b->keys + first * o->key_bytes;
@@ -191,6 +224,7 @@ static void run_call(call *c, uint32_t workers)
         worker *w = &c->workers[i];
 
         w->waiting = 0;
+        w->sorted = c->sorted ? c->sorted + i : NULL;
         w->slice.stalled = 0;
         w->slice.list = w->list;
         w->slice.system = &c->backend->system;
@@ -215,6 +249,38 @@ static void run_call(call *c, uint32_t workers)
         if (c->shrink)
             resolve(c, NULL);
     } while (c->stopped);
+}
+
+/* Runs the call with its elements sorted; answers 0, nothing done, for want of memory. */
+static int run_sorted(call *c, uint64_t workers)
+{
+    const bh__backend *backend = c->backend;
+    uint64_t rounds = c->batch->n / (workers * BH_SORTED_CHUNK) + 1, bytes, i;
+    bh__temporary memory;
+
+    /* All workers get as many chunks, of the same size. */
+    c->chunk = c->batch->n / (workers * rounds) + 1;
+    bytes = bh__sorted_bytes(c->table, c->chunk);
+    if (!bh__temporary_take(&memory, &backend->system, backend->pages,
+                            workers * (bytes + sizeof(bh__sorted))))
+        return 0;
+    c->sorted = (bh__sorted *)(void *)(memory.memory + workers * bytes);
+    for (i = 0; i < workers; i++) {
+        c->sorted[i].memory = memory.memory + i * bytes;
+        c->sorted[i].batch.n = c->sorted[i].next = 0;
+    }
+    run_call(c, (uint32_t)workers);
+    bh__temporary_give(&memory, &backend->system);
+    return 1;
+}
+
+/* Runs the call by so many workers, for which there is memory. */
+static bh_status run_workers(call *c, uint64_t workers)
+{
+    c->sorted = NULL;
+    if (!c->batch->by_hash || !run_sorted(c, workers))
+        run_call(c, (uint32_t)workers);
+    return c->status;
 }
 
 bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
@@ -244,7 +310,7 @@ bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__bat
     if (workers > 1) {
         c.workers = system->allocate(system->state, workers * sizeof(worker));
         if (c.workers) {
-            run_call(&c, (uint32_t)workers);
+            (void)run_workers(&c, workers);
             system->release(system->state, c.workers, workers * sizeof(worker));
             return c.status;
         }
@@ -254,9 +320,8 @@ bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__bat
         worker alone;
 
         c.workers = &alone;
-        run_call(&c, 1);
+        return run_workers(&c, 1);
     }
-    return c.status;
 }
 
 bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)

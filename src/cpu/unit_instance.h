@@ -46,8 +46,7 @@ static const bh__kernels BH_DESIGN(kernels) = {
     {BH_DESIGN(slice_find), BH_DESIGN(slice_insert), BH_DESIGN(slice_erase), BH_DESIGN(slice_add),
      BH_DESIGN(slice_mixed)},
     {BH_DESIGN(pass_split), BH_DESIGN(pass_home), BH_DESIGN(pass_merge), BH_DESIGN(pass_residue),
-     BH_DESIGN(pass_reinsert), BH_DESIGN(pass_place), 0, BH_DESIGN(pass_export), 0, 0, 0, 0, 0, 0,
-     0},
+     BH_DESIGN(pass_reinsert), BH_DESIGN(pass_place), 0, BH_DESIGN(pass_export), 0, 0, 0, 0, 0, 0},
 };
 
 #undef BH_DESIGN
@@ -108,11 +107,6 @@ static void BH_DESIGN(pass_fold)(void *argument, uint64_t first, uint64_t count)
     BH_DESIGN(fold)(argument, first, count);
 }
 
-static void BH_DESIGN(pass_return)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_DESIGN(return_results)(argument, first, count);
-}
-
 static void BH_DESIGN(pass_count)(void *argument, uint64_t first, uint64_t count)
 {
     BH_DESIGN(count_parts)(argument, first, count);
@@ -127,7 +121,7 @@ static const bh__kernels BH_DESIGN(kernels) = {
     {BH_DESIGN(slice_find), 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, BH_DESIGN(pass_count), BH_DESIGN(pass_export), BH_DESIGN(pass_filler),
      BH_DESIGN(pass_fight), BH_DESIGN(pass_tail), BH_DESIGN(pass_locate), BH_DESIGN(pass_want),
-     BH_DESIGN(pass_fold), BH_DESIGN(pass_return)},
+     BH_DESIGN(pass_fold)},
 };
 
 #undef BH_DESIGN

@@ -107,7 +107,6 @@ typedef enum bh__pass {
     BH_PASS_LOCATE,   /* where keys are */
     BH_PASS_WANT,     /* which keys of a sorted call need a place */
     BH_PASS_FOLD,     /* perform a sorted call */
-    BH_PASS_RETURN,   /* results of reordered lookups go where the caller wants them */
     BH_PASSES
 } bh__pass;
 
@@ -125,6 +124,9 @@ typedef struct bh__batch {
     uint8_t *outcomes;
     uint64_t n;
     bh_op op;
+    /* NULL, or the seed of the hash by which the backend is to sort these lookups before it runs
+     * them: places lie in memory in the order of the upper bits of hash.one. */
+    const struct bh_seed *by_hash;
 } bh__batch;
 
 typedef struct bh__backend bh__backend;

@@ -171,16 +171,6 @@ typedef struct bh_hf_runs {
     uint64_t refused;
 } bh_hf_runs;
 
-/* BH_PASS_RETURN: an item is a lookup of a reordered call. Its outcome, and its value where the key
- * was found, go to the element of the caller's that it was. */
-typedef struct bh_hf_return {
-    const uint32_t *index;
-    const void *values; /* NULL: not wanted */
-    const uint8_t *outcomes;
-    void *values_out;
-    uint8_t *outcomes_out; /* NULL: not wanted */
-} bh_hf_return;
-
 /*
  * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
  * behind them its tail. Each part goes to its place in the output.

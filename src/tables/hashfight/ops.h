@@ -711,27 +711,6 @@ BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->refused, refused);
 }
 
-/* BH_PASS_RETURN. The places of some lookups ahead are asked for: they lie anywhere. */
-BH_FN void HF(return_results)(void *argument, uint64_t first, uint64_t count)
-{
-    const bh_hf_return job = *(const bh_hf_return *)argument;
-    const BH_VALUE *values = (const BH_VALUE *)job.values;
-    BH_VALUE *values_out = (BH_VALUE *)job.values_out;
-    uint64_t end = first + count, i;
-
-    for (i = first; i < end; i++) {
-        uint32_t at = job.index[i];
-
-        if (BH_VALUE_BYTES && values) {
-            bh_bring_to_write(values_out + job.index[i + 32 < end ? i + 32 : i]);
-            /* The slot of a missing key's value is written with what is there, without a branch. */
-            values_out[at] = job.outcomes[i] == BH_FOUND ? values[i] : values_out[at];
-        }
-        if (job.outcomes_out)
-            job.outcomes_out[at] = job.outcomes[i];
-    }
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Reading all of it
  * --------------------------------------------------------------------------------------------- */

@@ -74,15 +74,12 @@
 #define SMALL_CHUNK 512
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
-/* Lookups that are sorted by region at a time: their results are scattered within a cache. */
-#ifndef BH_HF_REGION_CHUNK
-#define BH_HF_REGION_CHUNK (1u << 18)
-#endif
-
-/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
- * random reads must also look for the page; and for calls of a whole chunk. On huge pages it pays
- * nowhere (docs/decisions/0007). */
-#define REGIONS_PAY_BYTES (256ull << 20)
+/* Sorting lookups by region pays in tables of so many bytes, by the size of their pages: where the
+ * pages are many, most random reads must also look for the page. And it pays for calls of so many
+ * lookups (docs/decisions/0007). */
+#define REGIONS_PAY_SMALL (128ull << 20)
+#define REGIONS_PAY_HUGE (1536ull << 20)
+#define REGIONS_PAY_LOOKUPS (1ull << 18)
 
 /* Runs that one task of a pass works on. */
 #define PASS_RUNS 4096
@@ -104,7 +101,7 @@ typedef struct hashfight {
     uint64_t held;   /* bytes of temporary memory that a merge has */
     uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
     uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
-    uint32_t small_pages;  /* the largest generation is large and lies on pages of the base size */
+    uint32_t regions_pay;  /* whether large calls of lookups are sorted by region */
 } hashfight;
 
 static hashfight *of(bh_table *table)
@@ -727,18 +724,19 @@ static void publish_buffer(hashfight *t, uint64_t large)
     publish(t);
 }
 
-/* What regions_pay() wants to know. Asking the system takes a while, so only of large tables. */
-static void find_pages(hashfight *t)
+/* Finds out whether sorting lookups by region pays. Asking the system for the size of pages takes a
+ * while, so only of large tables. */
+static void find_regions_pay(hashfight *t)
 {
     const bh_system *system = &t->table.backend->system;
-    uint32_t small = 0;
+    uint64_t bytes = large_generations(t) ? t->block[0].committed : 0;
+    uint32_t pay = bytes >= REGIONS_PAY_HUGE;
 
-    if (large_generations(t) && t->block[0].committed >= REGIONS_PAY_BYTES)
-        small = system->page_bytes(system->state,
-                                   t->block[0].memory + t->block[0].committed / 2 /
-                                                            BH__PAGE_HUGE * BH__PAGE_HUGE,
-                                   1) < BH__PAGE_HUGE;
-    bh__atomic_store(&t->small_pages, small, __ATOMIC_RELAXED);
+    if (!pay && bytes >= REGIONS_PAY_SMALL)
+        pay = system->page_bytes(system->state,
+                                 t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
+                                 1) < BH__PAGE_HUGE;
+    bh__atomic_store(&t->regions_pay, pay, __ATOMIC_RELAXED);
 }
 
 /* Takes back the generations from `first` on, and puts a new one among the others by its size. */
@@ -762,7 +760,7 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
     t->shrink_below = UINT64_MAX;
     t->table.changes++; /* positions in the table mean something else now */
     publish_buffer(t, first + 1);
-    find_pages(t);
+    find_regions_pay(t);
 }
 
 /* The buffer gets the new keys, sorted, none of which is there, without values; it has room. */
@@ -1270,108 +1268,18 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
  * Lookups by region
  * --------------------------------------------------------------------------------------------- */
 
-static int regions_pay(const hashfight *t, uint64_t n)
-{
-    return n >= BH_HF_REGION_CHUNK && bh__atomic_load(&t->small_pages, __ATOMIC_RELAXED);
-}
-
-/* Temporary memory of a part of a call whose lookups are sorted by region. */
-typedef struct sorted_lookups {
-    uint64_t counts;
-    uint64_t keys_at;
-    uint64_t index_at;
-    uint64_t keys;
-    uint64_t index;
-    uint64_t values;
-    uint64_t outcomes;
-} sorted_lookups;
-
-static void cut_lookups(arena *a, const bh_table *table, uint64_t n, uint64_t parts,
-                        uint32_t value_bytes, sorted_lookups *l)
-{
-    l->counts = cut(a, parts, 8);
-    l->keys_at = cut(a, parts, 8);
-    l->index_at = cut(a, parts, 8);
-    l->keys = cut(a, n, table->options.key_bytes);
-    l->index = cut(a, n, 4);
-    l->values = cut(a, n, value_bytes);
-    l->outcomes = cut(a, n, 1);
-}
-
-/* The paper's passes by region of memory, for a part of a call: keys are partitioned by their part
- * of the hash, which is their place in every generation, looked up in that order, and the results
- * scattered. Answers 0, nothing done, for want of memory. */
-static int find_by_region(bh_table *table, const bh__batch *batch, const sorted_lookups *l)
-{
-    const bh__backend *backend = table->backend;
-    const bh__primitives *p = backend->primitives;
-    bh_seed seed = ((const hashfight *)table)->geometry.seed;
-    bh__where where = where_of(table);
-    bh__batch sorted = *batch;
-    uint64_t region, sum = 0;
-    bh__partition part;
-    bh_hf_return job;
-
-    part.how.parts = REGIONS_MOST;
-    part.how.shift = 0;
-    part.how.seed = &seed;
-    part.key_bytes = table->options.key_bytes;
-    part.payload_bytes = 4;
-    part.keys = batch->keys;
-    part.payloads = 0;
-    part.n = batch->n;
-    part.counts = (uint64_t *)pointer(l->counts);
-    part.keys_at = (const uint64_t *)pointer(l->keys_at);
-    part.payloads_at = (const uint64_t *)pointer(l->index_at);
-    if (!p->partition_count(&where, &part))
-        return 0;
-    for (region = 0; region < part.how.parts; region++) {
-        set_row(l->keys_at, region, 8, l->keys + sum * part.key_bytes);
-        set_row(l->index_at, region, 8, l->index + sum * 4);
-        sum += part.counts[region];
-    }
-    p->partition_scatter(&where, &part);
-    p->partition_end(&where, &part);
-    sorted.keys = pointer(l->keys);
-    sorted.values_out = batch->values_out ? pointer(l->values) : 0;
-    sorted.outcomes = (uint8_t *)pointer(l->outcomes);
-    (void)backend->slices(backend, table, &sorted);
-    job.index = (const uint32_t *)pointer(l->index);
-    job.values = sorted.values_out;
-    job.outcomes = sorted.outcomes;
-    job.values_out = batch->values_out;
-    job.outcomes_out = batch->outcomes;
-    run_pass(table, BH_PASS_RETURN, &job, batch->n, 16 * PASS_RUNS);
-    return 1;
-}
-
+/* The paper's passes by region of memory: a key's part of the hash is its place in every
+ * generation. */
 static bh_status find(bh_table *table, const bh__batch *batch)
 {
-    const bh__backend *backend = table->backend;
-    uint32_t value_bytes = batch->values_out ? table->options.value_bytes : 0;
-    uint64_t room = batch->n < BH_HF_REGION_CHUNK ? batch->n : BH_HF_REGION_CHUNK, first, n;
     bh_schedule schedule = table->options.schedule;
-    sorted_lookups l;
-    bh__temporary memory;
-    arena a = {0, 0};
+    bh__batch lookups = *batch;
 
-    cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
-    if (schedule == BH_SCHEDULE_WINDOW ||
-        (schedule == BH_SCHEDULE_AUTO && !regions_pay(of(table), batch->n)) ||
-        !bh__temporary_take(&memory, &backend->system, backend->pages, a.at))
-        return backend->slices(backend, table, batch);
-    a.at = (uint64_t)(uintptr_t)memory.memory;
-    cut_lookups(&a, table, room, REGIONS_MOST, value_bytes, &l);
-    for (first = 0; first < batch->n; first += n) {
-        bh__batch part;
-
-        n = batch->n - first < room ? batch->n - first : room;
-        part = bh__batch_part(table, batch, first, n);
-        if (!find_by_region(table, &part, &l))
-            (void)backend->slices(backend, table, &part);
-    }
-    bh__temporary_give(&memory, &backend->system);
-    return BH_OK;
+    if (schedule == BH_SCHEDULE_REGIONS ||
+        (schedule == BH_SCHEDULE_AUTO && batch->n >= REGIONS_PAY_LOOKUPS &&
+         bh__atomic_load(&of(table)->regions_pay, __ATOMIC_RELAXED)))
+        lookups.by_hash = &of(table)->geometry.seed;
+    return table->backend->slices(table->backend, table, &lookups);
 }
 
 static bh_status perform(bh_table *table, const bh__batch *batch)
@@ -1424,7 +1332,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     t->spare = none;
     t->gone = t->held = t->floor_slots = 0;
     t->shrink_below = UINT64_MAX;
-    t->small_pages = 0;
+    t->regions_pay = 0;
 
     cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
