@@ -60,6 +60,25 @@ static const bh__kernels BH_DESIGN(kernels) = {
 #include "cpu/schedule.h"
 #undef BH_LOOKUPS_ONLY
 
+#include "tables/hashfight/front.h"
+
+static void BH_DESIGN(slice_find_front)(bh__slice *slice)
+{
+    uint16_t list[BH_SLICE_MOST];
+    bh__slice rest = *slice;
+
+    if (!BH_DESIGN(front_fits)(slice)) {
+        BH_DESIGN(slice_find)(slice);
+        return;
+    }
+    slice->target = BH_TARGET_NAME;
+    slice->stalled = 0;
+    rest.list = list;
+    rest.listed = BH_DESIGN(front)(slice, list);
+    if (rest.listed)
+        BH_DESIGN(run)(&rest, BH_FIND);
+}
+
 static void BH_DESIGN(pass_locate)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_locate *job = (const bh_hf_locate *)argument;
@@ -118,7 +137,7 @@ static void BH_DESIGN(pass_export)(void *argument, uint64_t first, uint64_t coun
 }
 
 static const bh__kernels BH_DESIGN(kernels) = {
-    {BH_DESIGN(slice_find), 0, 0, 0, 0},
+    {BH_DESIGN(slice_find_front), 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, BH_DESIGN(pass_count), BH_DESIGN(pass_export), BH_DESIGN(pass_filler),
      BH_DESIGN(pass_fight), BH_DESIGN(pass_tail), BH_DESIGN(pass_locate), BH_DESIGN(pass_want),
      BH_DESIGN(pass_fold)},

@@ -23,7 +23,7 @@
 #include "tables/table.h"
 
 /* Pairs that the buffer holds, and pairs of a region: see policy.c. */
-enum { BUFFER = 512, REGION = 65536 };
+enum { BUFFER = 512, REGION = 32768 };
 
 static bh_context *context;
 
@@ -657,11 +657,77 @@ static void export_across_moves(void **state)
     }
 }
 
+/* Which keys of a call are not there: the first ones of each slice decide how the others are looked
+ * up, and may be unlike them. */
+static bool is_absent(int pattern, uint64_t i)
+{
+    const bool sampled = i % 4096 < 256;
+
+    switch (pattern) {
+    case 0: return false;
+    case 1: return i % 16 == 0;
+    case 2: return i % 2 == 0;
+    case 3: return true;
+    case 4: return !sampled;
+    default: return sampled;
+    }
+}
+
+static void many_lookups(void **state)
+{
+    const uint64_t n = 40000;
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t mask = test_width_mask(widths.value_bytes);
+
+        for (int slots = 0; slots < 2; slots++) {
+            bh_table_options options = fight_options(widths, n);
+            bh_table *table = NULL;
+            batch all = numbered(widths, 0, n);
+
+            options.hashfight.slots_per_key = slots ? 2.0 : 1.03;
+            options.hashfight.tail_keys = 1;
+            table = table_with(context, &options);
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+            for (int pattern = 0; pattern < 6; pattern++) {
+                for (int way = 0; way < 3; way++) {
+                    const bool no_values = way == 1;
+                    const bool no_outcomes = way == 2;
+
+                    memset(all.outcomes, BATCH_UNTOUCHED, n);
+                    for (uint64_t i = 0; i < n; i++) {
+                        const uint64_t number = is_absent(pattern, i) ? n + i : i;
+                        batch_set(&all, i, random_key(widths.key_bytes, 77, number), i * 5 + 1);
+                    }
+                    check_status(bh_find(table, all.keys, n, no_values ? NULL : all.values,
+                                         no_outcomes ? NULL : all.outcomes),
+                                 BH_OK);
+                    for (uint64_t i = 0; i < n; i++) {
+                        const bool there = !is_absent(pattern, i);
+                        const uint64_t expected = there && !no_values ? i : i * 5 + 1;
+                        check(no_outcomes ? all.outcomes[i] == BATCH_UNTOUCHED
+                                          : all.outcomes[i] == (there ? BH_FOUND : BH_MISSING),
+                              "pattern %d, way %d, %llu: outcome %u", pattern, way,
+                              (unsigned long long)i, all.outcomes[i]);
+                        check(batch_value(&all, i) == (expected & mask),
+                              "pattern %d, way %d, %llu: value %llu", pattern, way,
+                              (unsigned long long)i, (unsigned long long)batch_value(&all, i));
+                    }
+                }
+            }
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
 /* Lookups that are sorted by region answer as others do, in every way in which they can be asked,
  * and without the memory for it. */
 static void lookups_by_region(void **state)
 {
-    const uint64_t sizes[] = {1, 100, 5000, test_scaled(300000)};
+    const uint64_t sizes[] = {1, 100, 5000, test_scaled(600000)};
     (void)state;
 
     for (int w = 0; w < TEST_WIDTHS; w++) {
@@ -1132,6 +1198,7 @@ int main(void)
         cmocka_unit_test(erased_room_counts),
         cmocka_unit_test(compact_after_repeats),
         cmocka_unit_test(export_across_moves),
+        cmocka_unit_test(many_lookups),
         cmocka_unit_test(lookups_by_region),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(peak_of_a_build),
