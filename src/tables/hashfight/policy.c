@@ -74,11 +74,10 @@
 #define SMALL_CHUNK 512
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
-/* Sorting lookups by region pays in tables of so many bytes, by the size of their pages: where the
- * pages are many, most random reads must also look for the page. And it pays for calls of so many
- * lookups (docs/decisions/0007). */
-#define REGIONS_PAY_SMALL (128ull << 20)
-#define REGIONS_PAY_HUGE (1536ull << 20)
+/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
+ * random reads must also look for the page; and for calls of so many lookups. On huge pages it pays
+ * nowhere (docs/decisions/0007). */
+#define REGIONS_PAY_BYTES (192ull << 20)
 #define REGIONS_PAY_LOOKUPS (1ull << 18)
 
 /* Runs that one task of a pass works on. */
@@ -730,9 +729,9 @@ static void find_regions_pay(hashfight *t)
 {
     const bh_system *system = &t->table.backend->system;
     uint64_t bytes = large_generations(t) ? t->block[0].committed : 0;
-    uint32_t pay = bytes >= REGIONS_PAY_HUGE;
+    uint32_t pay = 0;
 
-    if (!pay && bytes >= REGIONS_PAY_SMALL)
+    if (bytes >= REGIONS_PAY_BYTES)
         pay = system->page_bytes(system->state,
                                  t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
                                  1) < BH__PAGE_HUGE;
