@@ -3,8 +3,7 @@
 
 #include "primitives/primitives.h"
 
-/* Parts that a chunk is sorted into: as many as partition has a line of each in
- * the cache. */
+/* Parts that a chunk is sorted into: as many as partition has a line of each in the cache. */
 #define PARTS 2048
 
 /* Results whose place is asked for before it is written. */
@@ -12,126 +11,133 @@
 
 /* Where the parts of a chunk's memory begin. */
 typedef struct chunk_memory {
-  uint64_t *counts;
-  uint64_t *keys_at;
-  uint64_t *index_at;
-  unsigned char *keys;
-  uint32_t *index;
-  unsigned char *values;
-  uint8_t *outcomes;
+    uint64_t *counts;
+    uint64_t *keys_at;
+    uint64_t *index_at;
+    unsigned char *keys;
+    uint32_t *index;
+    unsigned char *values;
+    uint8_t *outcomes;
 } chunk_memory;
 
-static uint64_t lines_up(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-uint64_t bh__sorted_bytes(const bh_table *table, uint64_t n) {
-  const bh_table_options *o = &table->options;
-
-  return 3 * lines_up(8 * PARTS) + lines_up(n * o->key_bytes) +
-         lines_up(n * 4) + lines_up(n * o->value_bytes) + lines_up(n);
+static uint64_t lines_up(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
 }
 
-static chunk_memory cut_memory(const bh__sorted *sorted,
-                               const bh_table *table) {
-  const bh_table_options *o = &table->options;
-  uint64_t n = sorted->own.n;
-  unsigned char *at = sorted->memory;
-  chunk_memory m;
+uint64_t bh__sorted_bytes(const bh_table *table, uint64_t n)
+{
+    const bh_table_options *o = &table->options;
 
-  m.counts = (uint64_t *)(void *)at;
-  m.keys_at = m.counts + PARTS;
-  m.index_at = m.keys_at + PARTS;
-  m.keys = at + 3 * lines_up(8 * PARTS);
-  m.index = (uint32_t *)(void *)(m.keys + lines_up(n * o->key_bytes));
-  m.values = (unsigned char *)m.index + lines_up(n * 4);
-  m.outcomes = m.values + lines_up(n * o->value_bytes);
-  return m;
+    return 3 * lines_up(8 * PARTS) + lines_up(n * o->key_bytes) + lines_up(n * 4) +
+           lines_up(n * o->value_bytes) + lines_up(n);
 }
 
-static void run_here(void *state, void (*task)(void *argument, uint64_t index),
-                     void *argument, uint64_t count) {
-  uint64_t i;
+static chunk_memory cut_memory(const bh__sorted *sorted, const bh_table *table)
+{
+    const bh_table_options *o = &table->options;
+    uint64_t n = sorted->own.n;
+    unsigned char *at = sorted->memory;
+    chunk_memory m;
 
-  (void)state;
-  for (i = 0; i < count; i++)
-    task(argument, i);
+    m.counts = (uint64_t *)(void *)at;
+    m.keys_at = m.counts + PARTS;
+    m.index_at = m.keys_at + PARTS;
+    m.keys = at + 3 * lines_up(8 * PARTS);
+    m.index = (uint32_t *)(void *)(m.keys + lines_up(n * o->key_bytes));
+    m.values = (unsigned char *)m.index + lines_up(n * 4);
+    m.outcomes = m.values + lines_up(n * o->value_bytes);
+    return m;
 }
 
-static uint32_t width_here(void *state) {
-  (void)state;
-  return 1;
+static void run_here(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                     uint64_t count)
+{
+    uint64_t i;
+
+    (void)state;
+    for (i = 0; i < count; i++)
+        task(argument, i);
 }
 
-void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend,
-                     const bh_table *table, const bh__batch *whole,
-                     uint64_t first, uint64_t n) {
-  const bh_executor here = {NULL, width_here, run_here};
-  const bh__primitives *p = backend->primitives;
-  bh__where where = {&backend->system, &here};
-  bh__partition part;
-  uint64_t sum = 0;
-  chunk_memory m;
-  uint32_t i;
-
-  sorted->next = 0;
-  sorted->own = bh__batch_part(table, whole, first, n);
-  sorted->batch = sorted->own;
-  m = cut_memory(sorted, table);
-  part.how.parts = PARTS;
-  part.how.shift = 0;
-  part.how.seed = whole->by_hash;
-  part.key_bytes = table->options.key_bytes;
-  part.payload_bytes = 4;
-  part.keys = sorted->own.keys;
-  part.payloads = NULL;
-  part.n = n;
-  part.counts = m.counts;
-  part.keys_at = m.keys_at;
-  part.payloads_at = m.index_at;
-  if (!p->partition_count(&where, &part))
-    return;
-  for (i = 0; i < PARTS; i++) {
-    m.keys_at[i] = (uint64_t)(uintptr_t)(m.keys + sum * part.key_bytes);
-    m.index_at[i] = (uint64_t)(uintptr_t)(m.index + sum);
-    sum += m.counts[i];
-  }
-  p->partition_scatter(&where, &part);
-  p->partition_end(&where, &part);
-  sorted->batch.keys = m.keys;
-  if (sorted->own.values_out)
-    sorted->batch.values_out = m.values;
-  sorted->batch.outcomes = m.outcomes;
+static uint32_t width_here(void *state)
+{
+    (void)state;
+    return 1;
 }
 
-/* Gives values of a width back. Those of some lookups ahead are asked for: they
- * lie anywhere in the chunk. What belongs to a missing key is written with what
- * is there, without a branch. */
-#define RETURN_VALUES(type)                                                    \
-  static void return_##type(const chunk_memory *m, type *out, uint64_t n) {    \
-    const type *values = (const type *)(const void *)m->values;                \
-    uint64_t i;                                                                \
-                                                                               \
-    for (i = 0; i < n; i++) {                                                  \
-      uint32_t at = m->index[i];                                               \
-                                                                               \
-      __builtin_prefetch(out + m->index[i + AHEAD < n ? i + AHEAD : i], 1);    \
-      out[at] = m->outcomes[i] == BH_FOUND ? values[i] : out[at];              \
-    }                                                                          \
-  }
+void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend, const bh_table *table,
+                     const bh__batch *whole, uint64_t first, uint64_t n)
+{
+    const bh_executor here = {NULL, width_here, run_here};
+    const bh__primitives *p = backend->primitives;
+    bh__where where = {&backend->system, &here};
+    bh__partition part;
+    uint64_t sum = 0;
+    chunk_memory m;
+    uint32_t i;
+
+    sorted->next = 0;
+    sorted->own = bh__batch_part(table, whole, first, n);
+    sorted->batch = sorted->own;
+    m = cut_memory(sorted, table);
+    part.how.parts = PARTS;
+    part.how.shift = 0;
+    part.how.seed = whole->by_hash;
+    part.key_bytes = table->options.key_bytes;
+    part.payload_bytes = 4;
+    part.keys = sorted->own.keys;
+    part.payloads = NULL;
+    part.n = n;
+    part.counts = m.counts;
+    part.keys_at = m.keys_at;
+    part.payloads_at = m.index_at;
+    if (!p->partition_count(&where, &part))
+        return;
+    for (i = 0; i < PARTS; i++) {
+        m.keys_at[i] = (uint64_t)(uintptr_t)(m.keys + sum * part.key_bytes);
+        m.index_at[i] = (uint64_t)(uintptr_t)(m.index + sum);
+        sum += m.counts[i];
+    }
+    p->partition_scatter(&where, &part);
+    p->partition_end(&where, &part);
+    sorted->batch.keys = m.keys;
+    if (sorted->own.values_out)
+        sorted->batch.values_out = m.values;
+    sorted->batch.outcomes = m.outcomes;
+}
+
+/* Gives values of a width back. Those of some lookups ahead are asked for: they lie anywhere in the
+ * chunk. What belongs to a missing key is written with what is there, without a branch. */
+#define RETURN_VALUES(type)                                                                        \
+    static void return_##type(const chunk_memory *m, type *out, uint64_t n)                        \
+    {                                                                                              \
+        const type *values = (const type *)(const void *)m->values;                                \
+        uint64_t i;                                                                                \
+                                                                                                   \
+        for (i = 0; i < n; i++) {                                                                  \
+            uint32_t at = m->index[i];                                                             \
+                                                                                                   \
+            __builtin_prefetch(out + m->index[i + AHEAD < n ? i + AHEAD : i], 1);                  \
+            out[at] = m->outcomes[i] == BH_FOUND ? values[i] : out[at];                            \
+        }                                                                                          \
+    }
 RETURN_VALUES(uint32_t)
 RETURN_VALUES(uint64_t)
 #undef RETURN_VALUES
 
-void bh__sorted_return(bh__sorted *sorted, const bh_table *table) {
-  chunk_memory m = cut_memory(sorted, table);
-  uint64_t n = sorted->own.n, i;
+void bh__sorted_return(bh__sorted *sorted, const bh_table *table)
+{
+    chunk_memory m = cut_memory(sorted, table);
+    uint64_t n = sorted->own.n, i;
 
-  if (sorted->batch.keys == sorted->own.keys)
-    return;
-  if (sorted->own.values_out && table->options.value_bytes == 4)
-    return_uint32_t(&m, sorted->own.values_out, n);
-  else if (sorted->own.values_out)
-    return_uint64_t(&m, sorted->own.values_out, n);
-  if (sorted->own.outcomes)
-    for (i = 0; i < n; i++)
-      sorted->own.outcomes[m.index[i]] = m.outcomes[i];
+    if (sorted->batch.keys == sorted->own.keys)
+        return;
+    if (sorted->own.values_out && table->options.value_bytes == 4)
+        return_uint32_t(&m, sorted->own.values_out, n);
+    else if (sorted->own.values_out)
+        return_uint64_t(&m, sorted->own.values_out, n);
+    if (sorted->own.outcomes)
+        for (i = 0; i < n; i++)
+            sorted->own.outcomes[m.index[i]] = m.outcomes[i];
 }

@@ -1,40 +1,37 @@
 /*
- * HashFight: many lookups at a time, without branches. An include-template: see
- * instance.h.
+ * HashFight: many lookups at a time, without branches. An include-template: see instance.h.
  *
- * A lookup that loses its first round (one in three) costs the window of the
- * schedule a branch that no processor guesses. The *front* takes a slice round
- * by round instead: every key of a list looks at its slot, the result is
- * written whether it is there or not, and the key's name is written to the next
- * list, whose end moves on if the key must go on.
+ * A lookup that loses its first round (one in three) costs the window of the schedule a branch that
+ * no processor guesses. The *front* takes a slice round by round instead: every key of a list looks
+ * at its slot, the result is written whether it is there or not, and the key's name is written to
+ * the next list, whose end moves on if the key must go on.
  *
- *     round 0   k0 k1 k2 k3 k4 k5 ...     each: hash, ask for the line |
- * FRONT_AHEAD keys later: look round 1   k1 k4 ...                 those who
- * found another key where somebody lost window    k4 ...                    a
- * few, from their beginning: tail and all
+ *     round 0   k0 k1 k2 k3 k4 k5 ..   all: hash, ask for the line; BH_HF_AHEAD keys later, look
+ *     round 1   k1 k4 ..               who found another key where somebody lost
+ *     window    k4 ..                  a few, from their beginning: other rounds, the tail
  *
- * The bit that says whether somebody lost in a slot ends most misses, but it is
- * a random read as well, though of a smaller array, and a key that is there has
- * no use for it. So the first keys of a slice are looked up with the bits, and
- * where hardly one of them is surely absent the others pass by those of the
- * first rounds. A hit is a sixth cheaper for that; a miss among them takes
+ * The bit that says whether somebody lost in a slot ends most misses, but it is a random read as
+ * well, though of a smaller array, and a key that is there has no use for it. So the first keys of
+ * a slice are looked up with the bits, and where hardly one of them is surely absent the others
+ * pass by those of the first rounds. A hit is a sixth cheaper for that; a miss among them takes
  * three lines and more.
+ *
+ * A slice holds the gate shared, and whoever changes the table holds it alone: nothing changes here
+ * while a key is on its way.
  */
 #include "tables/instance.h"
 
 #ifndef BH_TABLES_HASHFIGHT_FRONT_H
 #define BH_TABLES_HASHFIGHT_FRONT_H
 
-/* Keys whose lines are on their way: 48 by measurement; 32 and 64 are a little
- * slower. */
+/* Keys whose lines are on their way: by measurement; with 32 and 64 it is a little slower. */
 #define BH_HF_AHEAD 48u
 
 /* Fewer keys are left to the window. */
 #define BH_HF_FRONT_LEAST 64u
 
-/* Keys of a slice that are looked up with the bits. When at most so many of
- * them are surely absent (which is two absent keys of three), the others are
- * not, for so many rounds. */
+/* Keys of a slice that are looked up with the bits. When at most so many of them are surely absent,
+ * as two absent keys of three are, the others are not, for so many rounds. */
 #define BH_HF_SAMPLE 256u
 #define BH_HF_SAMPLE_GONE 16u
 #define BH_HF_ROUNDS_BLIND 3u
@@ -47,119 +44,110 @@
 
 /* A key on its way to a slot. */
 typedef struct HF(aim) {
-  const unsigned char *key_at;
-  uint64_t slot;
-  BH_KEY key;
-  uint32_t at; /* element of the slice */
+    const unsigned char *key_at;
+    uint64_t slot;
+    BH_KEY key;
+    uint32_t at; /* element of the slice */
 } HF(aim);
 
-BH_FN void HF(take_aim)(const bh__slice *slice, const bh_seed *seed,
-                        const bh_hf_generation *g, uint64_t round, uint32_t at,
-                        int bits, HF(aim) * aim) {
-  const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
-  const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, SLOTS);
+BH_FN void HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
+                        uint64_t round, uint32_t at, int bits, HF(aim) *aim)
+{
+    const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
+    const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, SLOTS);
 
-  aim->at = at;
-  aim->key = key;
-  aim->slot = slot;
-  aim->key_at = HF(key_at)(g, slot);
-  bh_bring(aim->key_at);
-  if (bits)
-    bh_bring(bh_hf_at(g->contested + slot / 64 * 8));
+    aim->at = at;
+    aim->key = key;
+    aim->slot = slot;
+    aim->key_at = HF(key_at)(g, slot);
+    bh_bring(aim->key_at);
+    if (bits)
+        bh_bring(bh_hf_at(g->contested + slot / 64 * 8));
 }
 
 /* Answers whether the key is there, and sets *on to whether it must go on. */
-BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g,
-                        const HF(aim) * aim, int bits, uint32_t *on) {
-  const uint32_t found = BH_LOAD_KEY(aim->key_at) == aim->key;
+BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g, const HF(aim) *aim,
+                        int bits, uint32_t *on)
+{
+    const uint32_t found = BH_LOAD_KEY(aim->key_at) == aim->key;
 
-  if (BH_VALUE_BYTES && slice->values_out) {
-    const uint64_t within =
-        (uint64_t)(uintptr_t)aim->key_at % BH_HF_LINE / BH_KEY_BYTES;
-    BH_VALUE *value_out = (BH_VALUE *)slice->values_out + aim->at,
-             before = *value_out;
-    BH_VALUE value = HF(load_value)(aim->key_at - within * BH_KEY_BYTES +
-                                    VALUES + within * BH_VALUE_BYTES);
+    if (BH_VALUE_BYTES && slice->values_out) {
+        const uint64_t within = (uint64_t)(uintptr_t)aim->key_at % BH_HF_LINE / BH_KEY_BYTES;
+        BH_VALUE *value_out = (BH_VALUE *)slice->values_out + aim->at, before = *value_out;
+        BH_VALUE value =
+            HF(load_value)(aim->key_at - within * BH_KEY_BYTES + VALUES + within * BH_VALUE_BYTES);
 
-    *value_out = found ? value : before;
-  }
-  if (slice->outcomes)
-    slice->outcomes[aim->at] = (uint8_t)(found ? BH_FOUND : BH_MISSING);
-  *on = (found ^ 1) & (bits ? (uint32_t)bh_hf_contested(g, aim->slot) : 1);
-  return found;
+        *value_out = found ? value : before;
+    }
+    if (slice->outcomes)
+        slice->outcomes[aim->at] = (uint8_t)(found ? BH_FOUND : BH_MISSING);
+    *on = (found ^ 1) & (bits ? (uint32_t)bh_hf_contested(g, aim->slot) : 1);
+    return found;
 }
 
-/* One round of the keys in[0 .. total), or where `in` is NULL of those from
- * `first` on. Writes who must go on to `out`, which may be `in`, and answers
- * how many; *found receives how many were. */
-BH_FN uint32_t HF(front_round)(const bh__slice *slice,
-                               const bh_hf_generation *g, const bh_seed *seed,
-                               uint64_t round, const uint16_t *in,
-                               uint32_t first, uint32_t total, int bits,
-                               uint16_t *out, uint32_t *found) {
-  HF(aim) window[BH_HF_AHEAD], *aim = window;
-  uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0,
-           hits = 0, on, i;
+/* One round of the keys in[0 .. total), or where `in` is NULL of those from `first` on. Writes who
+ * must go on to `out`, which may be `in`, and answers how many; *found receives how many were. */
+BH_FN uint32_t HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
+                               const bh_seed *seed, uint64_t round, const uint16_t *in,
+                               uint32_t first, uint32_t total, int bits, uint16_t *out,
+                               uint32_t *found)
+{
+    HF(aim) window[BH_HF_AHEAD], *aim = window;
+    uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, hits = 0, on, i;
 
-  for (i = 0; i < ahead; i++)
-    HF(take_aim)
-    (slice, seed, g, round, in ? in[i] : first + i, bits, window + i);
-  for (; i < total; i++) {
-    out[left] = (uint16_t)aim->at;
-    hits += HF(look)(slice, g, aim, bits, &on);
-    left += on;
-    HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, aim);
-    aim = aim + 1 < window + BH_HF_AHEAD ? aim + 1 : window;
-  }
-  for (i = 0; i < ahead; i++) {
-    out[left] = (uint16_t)aim->at;
-    hits += HF(look)(slice, g, aim, bits, &on);
-    left += on;
-    aim = aim + 1 < window + ahead ? aim + 1 : window;
-  }
-  *found = hits;
-  return left;
+    for (i = 0; i < ahead; i++)
+        HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, window + i);
+    for (; i < total; i++) {
+        out[left] = (uint16_t)aim->at;
+        hits += HF(look)(slice, g, aim, bits, &on);
+        left += on;
+        HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, aim);
+        aim = aim + 1 < window + BH_HF_AHEAD ? aim + 1 : window;
+    }
+    for (i = 0; i < ahead; i++) {
+        out[left] = (uint16_t)aim->at;
+        hits += HF(look)(slice, g, aim, bits, &on);
+        left += on;
+        aim = aim + 1 < window + ahead ? aim + 1 : window;
+    }
+    *found = hits;
+    return left;
 }
 
-/* Whether a slice is for the front: of many keys, in a table that was built at
- * once. */
-BH_FN int HF(front_fits)(const bh__slice *slice) {
-  const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
+/* Whether a slice is for the front: of many keys, in a table that was built at once. */
+BH_FN int HF(front_fits)(const bh__slice *slice)
+{
+    const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
-  return !slice->listed && slice->count >= 2 * BH_HF_SAMPLE &&
-         geometry->generations == 1 && geometry->generation[0].rounds;
+    return !slice->listed && slice->count >= 2 * BH_HF_SAMPLE && geometry->generations == 1 &&
+           geometry->generation[0].rounds;
 }
 
-/* Looks up a slice that fits. Answers how many keys are left, which are named
- * in `list` and have been found missing so far. */
-BH_FN uint32_t HF(front)(const bh__slice *shared, uint16_t *list) {
-  /* Copies that nobody else can point to are in registers while results are
-   * written. */
-  const bh__slice slice = *shared;
-  const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice.geometry;
-  const bh_hf_generation g = geometry->generation[0];
-  const bh_seed seed = geometry->seed;
-  const uint32_t rest = slice.count - BH_HF_SAMPLE;
-  uint32_t left, found, blind;
-  uint64_t round;
+/* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have
+ * been found missing so far. */
+BH_FN uint32_t HF(front)(const bh__slice *shared, uint16_t *list)
+{
+    /* Copies that nobody else can point to are in registers while results are written. */
+    const bh__slice slice = *shared;
+    const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice.geometry;
+    const bh_hf_generation g = geometry->generation[0];
+    const bh_seed seed = geometry->seed;
+    const uint32_t first = BH_HF_SAMPLE, rest = slice.count - first;
+    uint32_t left, found, blind;
+    uint64_t round;
 
-  left = HF(front_round)(&slice, &g, &seed, 0, 0, 0, BH_HF_SAMPLE, 1, list,
-                         &found);
-  blind = BH_HF_SAMPLE - left - found <= BH_HF_SAMPLE_GONE;
-  if (blind)
-    left += HF(front_round)(&slice, &g, &seed, 0, 0, BH_HF_SAMPLE, rest, 0,
-                            list + left, &found);
-  else
-    left += HF(front_round)(&slice, &g, &seed, 0, 0, BH_HF_SAMPLE, rest, 1,
-                            list + left, &found);
-  for (round = 1; round < g.rounds && left >= BH_HF_FRONT_LEAST; round++)
-    if (blind && round < BH_HF_ROUNDS_BLIND)
-      left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, list,
-                             &found);
+    left = HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, list, &found);
+    blind = first - left - found <= BH_HF_SAMPLE_GONE;
+    if (blind)
+        left += HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, list + left, &found);
     else
-      left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, list,
-                             &found);
-  return left;
+        left += HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, list + left, &found);
+    for (round = 1; round < g.rounds && left >= BH_HF_FRONT_LEAST; round++)
+        if (blind && round < BH_HF_ROUNDS_BLIND)
+            left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, list, &found);
+        else
+            left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, list, &found);
+    return left;
 }
 
 #undef HF
