@@ -8,8 +8,8 @@
  * lanes meet before it, so that it comes after the acquire of the first lane, and
  * after it, so that the first lane's next load comes after all lanes' parts.
  *
- * Nothing of this runs yet: it exists so that the operation text is compiled for
- * the device from the first day on (src/cuda/unit.cu).
+ * There is no CUDA backend yet. The operation text is compiled for the device from the
+ * first day on (src/cuda/unit.cu), and tests/cuda/text.cu runs DyCuckoo's.
  */
 #ifndef BH_TARGETS_CUDA_H
 #define BH_TARGETS_CUDA_H
