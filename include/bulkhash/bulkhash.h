@@ -110,9 +110,9 @@ typedef enum bh_schedule {
     BH_SCHEDULE_AUTO = 0,   /* whichever is faster, by what was measured */
     BH_SCHEDULE_WINDOW = 1, /* the caller's, a window of them in flight */
     BH_SCHEDULE_REGIONS = 2 /* lookups sorted by the region of the table they will read, which takes
-                               temporary memory for keys, values and 5 bytes of up to 2^18 elements
-                               per thread; without it they run in the caller's order. BH_HASHFIGHT
-                               alone */
+                               temporary memory per thread: keys, values and 5 bytes of up to 2^18
+                               elements, and 1 MiB; without it they run in the caller's order.
+                               BH_HASHFIGHT alone */
 } bh_schedule;
 
 /* Where DyCuckoo puts new keys. */

@@ -20,7 +20,7 @@ BH_FN void bh_cuda_count(uint64_t *counter, uint64_t counted)
         __reduce_add_sync(here, bh_cuda_lane() == 0 ? (uint32_t)counted : 0);
 
     if (sum && threadIdx.x % 32 == bh_first(here))
-        bh_add64(counter, sum);
+        atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
 }
 
 #endif

@@ -75,10 +75,10 @@
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
 /* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
- * random reads must also look for the page; and for calls of so many lookups. On huge pages it pays
- * nowhere (docs/decisions/0007). */
+ * random reads must also look for the page; and for calls of so many lookups for each thread. On
+ * huge pages it pays nowhere (docs/decisions/0007). */
 #define REGIONS_PAY_BYTES (192ull << 20)
-#define REGIONS_PAY_LOOKUPS (1ull << 18)
+#define REGIONS_PAY_LOOKUPS (1ull << 17)
 
 /* Runs that one task of a pass works on. */
 #define PASS_RUNS 4096
@@ -513,6 +513,9 @@ static int place_pairs(const bh_table *table, const plan *p, const list *from, c
     uint64_t bytes = p->g.region_lines * BH_HF_LINE, key_bytes = table->options.key_bytes, region;
 
     *most = 0;
+    /* Slots of a round have 32 bits while they fight. */
+    if (p->g.rounds && p->g.round[0].slots >= UINT32_MAX)
+        return 0;
     for (region = 0; region < p->g.regions; region++) {
         uint64_t count = w->counts[region], keys;
 
@@ -1271,12 +1274,14 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
  * generation. */
 static bh_status find(bh_table *table, const bh__batch *batch)
 {
+    const bh_executor *executor = &table->backend->executor;
     bh_schedule schedule = table->options.schedule;
     bh__batch lookups = *batch;
 
     if (schedule == BH_SCHEDULE_REGIONS ||
-        (schedule == BH_SCHEDULE_AUTO && batch->n >= REGIONS_PAY_LOOKUPS &&
-         bh__atomic_load(&of(table)->regions_pay, __ATOMIC_RELAXED)))
+        (schedule == BH_SCHEDULE_AUTO &&
+         bh__atomic_load(&of(table)->regions_pay, __ATOMIC_RELAXED) &&
+         batch->n / executor->width(executor->state) >= REGIONS_PAY_LOOKUPS))
         lookups.by_hash = &of(table)->geometry.seed;
     return table->backend->slices(table->backend, table, &lookups);
 }
