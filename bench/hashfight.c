@@ -157,9 +157,6 @@ static void run_slots(bench *b, double slots_per_key, const char *suffix, double
     free(w.values);
 }
 
-/* Lookups that are timed together at least. */
-#define LOOKUPS_LEAST (1ull << 24)
-
 /* Lookups in the caller's order, by region, and as the library chooses, in tables of growing size on
  * huge and on small pages. */
 static void run_regions_of(const bench *b, bh_context *context, uint64_t n, const char *pages)
@@ -170,8 +167,8 @@ static void run_regions_of(const bench *b, bh_context *context, uint64_t n, cons
     static const char *const what[WAYS] = {"in order", "by region", "as chosen"};
     const settings *s = &b->settings;
     void *keys = key_array(b, n), *values = value_array(b, n);
-    /* A call of few keys is over before one knows it. */
-    uint64_t calls = n < LOOKUPS_LEAST ? LOOKUPS_LEAST / n : 1, call;
+    /* A call of few keys is over before one knows it: it is timed several times. */
+    uint64_t calls = s->keys / 4 / n + 1, call;
     bh_table *tables[WAYS];
     result results[WAYS];
     char names[WAYS][48];
