@@ -27,4 +27,10 @@ BH_FN void bh_bring_to_write(const void *p)
     bh_bring(p);
 }
 
+/* Not memory of the table. */
+BH_FN void bh_bring_answer(const void *p)
+{
+    (void)p;
+}
+
 #endif

@@ -14,4 +14,9 @@ BH_FN void bh_bring_to_write(const void *p)
     __builtin_prefetch(p, 1, 3);
 }
 
+BH_FN void bh_bring_answer(const void *p)
+{
+    bh_bring_to_write(p);
+}
+
 #endif

@@ -35,4 +35,9 @@ BH_FN void bh_bring_to_write(const void *p)
     (void)p;
 }
 
+BH_FN void bh_bring_answer(const void *p)
+{
+    (void)p;
+}
+
 #endif

@@ -27,7 +27,8 @@
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so
- *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p is wanted soon
+ *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p, of the table, is wanted soon
+ *   bh_bring_answer(p)         the same for a line of the caller's that is to be written
  *
  * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
  *

@@ -58,6 +58,7 @@
 
 #include "targets/target.h"
 
+#include "tables/answer.h"
 #include "tables/dycuckoo/layout.h"
 #include "tables/table.h"
 
@@ -477,8 +478,12 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
         value = slice->values_out ? DY(value)(line, bh_first(view.match)) : 0;
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
-        if (BH_VALUE_BYTES && slice->values_out)
-            ((BH_VALUE *)slice->values_out)[op->at] = value;
+        if (BH_VALUE_BYTES && slice->values_out) {
+            BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
+
+            *answer = value;
+            bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
+        }
         return DY(done)(op, BH_FOUND);
     }
     if (bh_load64(bh_dy_at(line)) != view.meta)

@@ -78,6 +78,8 @@ BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g, const
             HF(load_value)(aim->key_at - within * BH_KEY_BYTES + VALUES + within * BH_VALUE_BYTES);
 
         *value_out = found ? value : before;
+        if (!bits)
+            bh_answer_ahead(slice, value_out, BH_VALUE_BYTES, aim->at);
     }
     if (slice->outcomes)
         slice->outcomes[aim->at] = (uint8_t)(found ? BH_FOUND : BH_MISSING);

@@ -32,6 +32,7 @@
 
 #include "targets/target.h"
 
+#include "tables/answer.h"
 #include "tables/hashfight/layout.h"
 #include "tables/table.h"
 
@@ -194,8 +195,12 @@ BH_FN bh_answer HF(done)(const bh__slice *slice, HF(op) *op, uint32_t kind, cons
     if (kind == BH_HF_LOCATE)
         ((uint64_t *)slice->values_out)[op->at] =
             value ? bh_hf_place(op->generation, op->round, op->slot) : 0;
-    else if (BH_VALUE_BYTES && slice->values_out && value)
-        ((BH_VALUE *)slice->values_out)[op->at] = HF(load_value)(value);
+    else if (BH_VALUE_BYTES && slice->values_out && value) {
+        BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
+
+        *answer = HF(load_value)(value);
+        bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
+    }
     op->outcome = value ? BH_FOUND : BH_MISSING;
     return BH_DONE;
 }
