@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS bulkhash EXPORT bulkhashTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET bulkhash_cuda)
+  install(TARGETS bulkhash_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bulkhash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.h)
 if(installed_programs)

@@ -7,6 +7,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/tables/*.c
   ${PROJECT_SOURCE_DIR}/src/storage/*.c
   ${PROJECT_SOURCE_DIR}/src/cpu/*.c
+  ${PROJECT_SOURCE_DIR}/src/cuda/*.c
   ${PROJECT_SOURCE_DIR}/src/api/*.c)
 set(unit_source ${PROJECT_SOURCE_DIR}/src/cpu/unit.c)
 list(REMOVE_ITEM library_sources ${unit_source})
@@ -71,7 +72,8 @@ set_target_properties(bulkhash PROPERTIES
 target_include_directories(bulkhash INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(bulkhash PRIVATE $<BUILD_INTERFACE:bulkhash_flags> Threads::Threads)
+target_link_libraries(bulkhash PRIVATE
+  $<BUILD_INTERFACE:bulkhash_flags> Threads::Threads ${CMAKE_DL_LIBS})
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT BULKHASH_SANITIZE)
   # Sanitizers leave their own functions undefined in a shared library.
   target_link_options(bulkhash PRIVATE -Wl,--no-undefined)
@@ -82,7 +84,7 @@ add_library(bulkhash_internal STATIC EXCLUDE_FROM_ALL ${all_objects})
 set_target_properties(bulkhash_internal PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(bulkhash_internal INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(bulkhash_internal INTERFACE Threads::Threads)
+target_link_libraries(bulkhash_internal INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 # A special build: the whole library once more for one target that is there for tests and counts
 # (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table
@@ -97,7 +99,8 @@ function(bulkhash_special_build name)
   target_compile_definitions(bulkhash_${name} PUBLIC ${definitions}
     PRIVATE BH_SPECIAL_TARGET="${name}")
   target_compile_options(bulkhash_${name} PRIVATE -O1) # nobody times it
-  target_link_libraries(bulkhash_${name} PRIVATE bulkhash_flags PUBLIC Threads::Threads)
+  target_link_libraries(bulkhash_${name} PRIVATE bulkhash_flags
+    PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
   list(TRANSFORM definitions PREPEND -D)
   set(unit_flags_${name} ${definitions} -DBH_SPECIAL_TARGET="${name}" PARENT_SCOPE)
 endfunction()

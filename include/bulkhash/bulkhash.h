@@ -199,7 +199,8 @@ typedef struct bh_context_options {
     bh_pages pages;              /* how tables' memory is mapped */
     const bh_executor *executor; /* NULL: the library's own pool of `threads` threads */
     const bh_system *system;     /* NULL: the library's own system functions */
-    void *cuda_stream;           /* for CUDA contexts; must be NULL in this version */
+    void *cuda_stream;           /* a cudaStream_t of the device, for a context on "cuda"; it must
+                                    outlive the context. NULL: a stream of its own */
 } bh_context_options;
 
 /* Sets every option to its default. `options` not NULL. Thread-safe. */
@@ -209,7 +210,7 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
 /*
  * Makes a context: the place where tables live and batches run.
  *
- * device   "cpu". Not NULL. "cuda" and "cuda:N" are BH_ERR_UNSUPPORTED in this version.
+ * device   "cpu"; "cuda" or "cuda:N", an NVIDIA GPU, the first or number N. Not NULL.
  * options  NULL for the defaults. The structs it points to are copied.
  * context  receives the context, NULL on failure. Not NULL. The caller destroys it with
  *          bh_context_destroy(), after the context's tables.
@@ -219,9 +220,16 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  * fork() while no call was running, both processes may go on with their copies; in the child large
  * batches run in the calling thread. Synchronous. Thread-safe.
  *
+ * On a GPU, tables lie in its memory, and calls run as kernels in the context's stream, after what
+ * was asked of that stream before. `threads`, `pages` and `executor` mean nothing there. Device code
+ * is in a library of its own, libbulkhash_cuda.so, which is built where the CUDA toolkit is and
+ * looked for beside the library, in ../lib, and where the system looks; the environment variable
+ * BULKHASH_CUDA_MODULE names another.
+ *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown device, bad options, unknown BULKHASH_TARGET);
- * BH_ERR_UNSUPPORTED (no such device in this build, or BULKHASH_TARGET names an instruction set
- * that this build or machine has not); BH_ERR_MEMORY.
+ * BH_ERR_UNSUPPORTED (the module for GPUs is not there, or BULKHASH_TARGET names an instruction set
+ * that this build or machine has not); BH_ERR_DEVICE (there is no such GPU, or it cannot be used);
+ * BH_ERR_MEMORY.
  */
 BH_API bh_status bh_context_create(const char *device, const bh_context_options *options,
                                    bh_context **context);
@@ -234,7 +242,7 @@ BH_API void bh_context_destroy(bh_context *context);
 
 typedef struct bh_context_info {
     uint64_t struct_size;
-    const char *device; /* "cpu"; lives as long as the library */
+    const char *device; /* "cpu" or "cuda"; lives as long as the library */
     const char *target; /* instruction set that batches run with; lives as long as the library */
     uint32_t threads;   /* how many tasks the executor runs at once */
     bh_pages pages;
@@ -354,9 +362,11 @@ BH_API void bh_table_destroy(bh_table *table);
  * outcomes  receives n bytes, a bh_outcome each; may be NULL. An output array must not overlap
  *           any other array of the call.
  *
- * The caller owns all arrays; they must lie in host memory and stay unchanged until the call
- * returns. Calls are synchronous: results are complete when the call returns. Any number of
- * threads may call the same table at once. Large calls use the context's executor, small ones
+ * The caller owns all arrays; they must stay unchanged until the call returns. On a CPU context
+ * they lie in host memory. On a GPU each may lie on the host, from where it is copied part by
+ * part, or on the device, where it is used in place; on another device it is BH_ERR_ARGUMENT.
+ * Calls are synchronous: results are complete when the call returns. Any number of
+ * threads may call the same table at once; on a GPU one call runs after the other. Large calls use the context's executor, small ones
  * run in the calling thread and wake no other, unless a large table must grow or shrink.
  *
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
@@ -376,8 +386,12 @@ BH_API void bh_table_destroy(bh_table *table);
  * elements that were not done resumes.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
- * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. Calls that
- * cannot insert never return the last two.
+ * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. On a CPU calls
+ * that cannot insert never return the last two. On a GPU every call may return BH_ERR_MEMORY (no
+ * temporary memory for copies of arrays and, but for lookups, 8 bytes for each of up to 16,777,216
+ * elements at a time; nothing was done) and BH_ERR_DEVICE: the GPU refused a copy or a launch, what
+ * was not done is marked so; or it failed in the middle of something, and then every later call on
+ * the context says so.
  *
  * Cost: about one cache line of the table per key, two when the key's first bucket is full.
  * ------------------------------------------------------------------------------------------ */

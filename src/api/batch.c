@@ -4,6 +4,7 @@
  */
 #include "api/arrays.h"
 #include "base/error.h"
+#include "base/ops.h"
 #include "tables/table.h"
 
 /* All calls come through here. `values` are read, `values_out` written; bh_apply gives the same
@@ -15,7 +16,6 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     bh__array arrays[4];
     bh__batch batch;
     bh_status status;
-    uint64_t i;
     uint32_t value_bytes;
 
     if (!table)
@@ -43,15 +43,11 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     status = bh__check_arrays(call, arrays, ops ? 4 : 3, n);
     if (status)
         return status;
-    for (i = 0; ops && i < n; i++) {
-        if (ops[i] > BH_MAX)
-            return bh__fail(BH_ERR_ARGUMENT, "%s: ops[%llu] is %u, which is no bh_op", call,
-                            (unsigned long long)i, ops[i]);
-        if (ops[i] >= BH_ADD && !value_bytes)
-            return bh__fail(BH_ERR_UNSUPPORTED,
-                            "%s: ops[%llu] reduces, and the table has no values", call,
-                            (unsigned long long)i);
-    }
+    /* Where arrays may be on a device its backend looks. */
+    if (ops && table->backend->pages != BH__PAGES_FAR)
+        status = bh__check_ops(call, ops, n, 0, value_bytes != 0);
+    if (status)
+        return status;
 
     batch.ops = ops;
     batch.keys = keys;

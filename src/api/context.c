@@ -40,7 +40,27 @@ static int complete(const bh_system *s)
            s->sleep && s->clock_nanoseconds && s->random && s->process_id && s->environment;
 }
 
-static bh_status check_options(const bh_context_options *o)
+/* The number of the GPU that a device names: 0 for "cuda", N for "cuda:N"; -1 for the CPU, -2 for
+ * what is no device. */
+static int gpu_of(const char *device)
+{
+    int number = 0;
+
+    if (!strcmp(device, "cpu"))
+        return -1;
+    if (!strcmp(device, "cuda"))
+        return 0;
+    if (strncmp(device, "cuda:", 5) || !device[5] || strlen(device) > 5 + 4)
+        return -2;
+    for (device += 5; *device; device++) {
+        if (*device < '0' || *device > '9')
+            return -2;
+        number = 10 * number + (*device - '0');
+    }
+    return number;
+}
+
+static bh_status check_options(const bh_context_options *o, int gpu)
 {
     bh_status status =
         bh__check_struct("bh_context_options", o->struct_size, sizeof(bh_context_options));
@@ -53,7 +73,7 @@ static bh_status check_options(const bh_context_options *o)
         return bh__fail(BH_ERR_ARGUMENT, "threads is %u; at most 4096 are allowed", o->threads);
     if (o->executor && (!o->executor->width || !o->executor->run))
         return bh__fail(BH_ERR_ARGUMENT, "the executor lacks a function");
-    if (o->cuda_stream)
+    if (o->cuda_stream && gpu < 0)
         return bh__fail(BH_ERR_ARGUMENT, "cuda_stream is set for a CPU context");
     if (!o->system)
         return BH_OK;
@@ -71,21 +91,22 @@ bh_status bh_context_create(const char *device, const bh_context_options *option
     bh_context *made;
     bh_system system;
     bh_status status;
+    int gpu;
 
     if (!context)
         return bh__fail(BH_ERR_ARGUMENT, "bh_context_create: context is NULL");
     *context = NULL;
     if (!device)
         return bh__fail(BH_ERR_ARGUMENT, "bh_context_create: device is NULL");
-    if (!strcmp(device, "cuda") || !strncmp(device, "cuda:", 5))
-        return bh__fail(BH_ERR_UNSUPPORTED, "this build of bulkhash has no CUDA backend");
-    if (strcmp(device, "cpu") != 0)
-        return bh__fail(BH_ERR_ARGUMENT, "there is no device \"%.40s\": use \"cpu\"", device);
+    gpu = gpu_of(device);
+    if (gpu < -1)
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "there is no device \"%.40s\": use \"cpu\", \"cuda\" or \"cuda:1\"", device);
     if (!options) {
         bh_context_options_init(&defaults);
         options = &defaults;
     }
-    status = check_options(options);
+    status = check_options(options, gpu);
     if (status)
         return status;
     if (options->system)
@@ -97,7 +118,9 @@ bh_status bh_context_create(const char *device, const bh_context_options *option
     if (!made)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a context");
     made->system = system;
-    status = bh__cpu_init(&made->cpu, options, &system);
+    made->backend = gpu < 0 ? &made->cpu.backend : &made->cuda.backend;
+    status = gpu < 0 ? bh__cpu_init(&made->cpu, options, &system)
+                     : bh__cuda_init(&made->cuda, gpu, options, &system);
     if (status) {
         system.release(system.state, made, sizeof *made);
         return status;
@@ -113,7 +136,10 @@ void bh_context_destroy(bh_context *context)
     if (!context)
         return;
     system = context->system;
-    bh__cpu_end(&context->cpu);
+    if (context->backend == &context->cpu.backend)
+        bh__cpu_end(&context->cpu);
+    else
+        bh__cuda_end(&context->cuda);
     system.release(system.state, context, sizeof *context);
 }
 
@@ -127,10 +153,10 @@ bh_status bh_context_get_info(const bh_context *context, bh_context_info *info)
     status = bh__check_struct("bh_context_info", info->struct_size, sizeof *info);
     if (status)
         return status;
-    backend = &context->cpu.backend;
-    info->device = "cpu";
+    backend = context->backend;
+    info->device = backend->pages == BH__PAGES_FAR ? "cuda" : "cpu";
     info->target = backend->target;
     info->threads = backend->executor.width(backend->executor.state);
-    info->pages = backend->pages;
+    info->pages = backend->pages == BH__PAGES_FAR ? BH_PAGES_AUTO : backend->pages;
     return BH_OK;
 }

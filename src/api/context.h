@@ -3,10 +3,13 @@
 #define BH_API_CONTEXT_H
 
 #include "cpu/cpu.h"
+#include "cuda/cuda.h"
 
 struct bh_context {
     bh_system system; /* frees the context itself */
+    const bh__backend *backend; /* that of the one of these that the context is for */
     bh__cpu cpu;
+    bh__cuda cuda;
 };
 
 /* Checks the struct_size that begins an options or statistics struct: this version knows one size

@@ -37,7 +37,10 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
         return BH_OK;
 
     /* Arrays that fit into memory have sizes that can be multiplied; two of them can be added. */
-    backend = &context->cpu.backend;
+    backend = context->backend;
+    if (!backend->primitives)
+        return bh__fail(BH_ERR_UNSUPPORTED, "bh_sort: this version does not sort on a GPU; use a "
+                                            "context on \"cpu\"");
     key_array = (n * key_bytes + LINE - 1) / LINE * LINE;
     value_array = n * value_bytes;
     if (!bh__add(key_array, value_array, &bytes) ||

@@ -57,7 +57,7 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (status)
         return status;
 
-    backend = &context->cpu.backend;
+    backend = context->backend;
     memset(&plan, 0, sizeof plan);
     plan.backend = backend;
     plan.options = *options;
@@ -69,6 +69,14 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO and BH_HASHFIGHT are",
                         (int)plan.options.design);
     plan.kernels = backend->kernels(backend, &plan.options);
+    if (!plan.kernels && backend->pages == BH__PAGES_FAR)
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "on a GPU this version has BH_DYCUCKOO with keys of 4 or 8 and values of 0, "
+                        "4 or 8 bytes, values beside their keys");
+    if (backend->pages == BH__PAGES_FAR && plan.options.duplicates == BH_DUPLICATES_ORDERED)
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "on a GPU this version cannot keep the order of equal keys "
+                        "(BH_DUPLICATES_ORDERED)");
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "
@@ -165,7 +173,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
         status = bh__fail(BH_ERR_ARGUMENT, "bh_export: the table has changed since this cursor was "
                                            "made; start again with 0");
     } else {
-        *count = table->policy->export_pairs(table, &at, keys, values, room);
+        status = table->backend->export_pairs(table->backend, table, &at, keys, values, room, count);
         *cursor = at ? stamp | at : 0;
     }
     bh__leave_alone(table, since);
@@ -184,14 +192,14 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     status = bh__check_struct("bh_table_stats", stats->struct_size, sizeof *stats);
     if (status)
         return status;
-    system = &table->backend->system;
-    bh__gate_enter_shared(&t->gate, system);
+    system = &table->backend->memory;
+    bh__gate_enter_shared(&t->gate, &table->backend->system);
     stats->keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
     stats->slots = table->slots;
     stats->max_keys = table->max_keys;
     stats->bytes_total = table->bytes;
-    stats->bytes_device = 0;
-    stats->bytes_host = table->bytes;
+    stats->bytes_device = table->backend->pages == BH__PAGES_FAR ? table->bytes : 0;
+    stats->bytes_host = table->bytes - stats->bytes_device;
     stats->bytes_file = 0;
     page = table->policy->typical_page(table);
     stats->grows = table->grows;

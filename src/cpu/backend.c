@@ -17,6 +17,25 @@ static void cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass
     bh__run(&backend->executor, table->kernels->pass[pass], argument, items, grain);
 }
 
+static void cpu_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes)
+{
+    bh__block_clear(block, &backend->executor, bytes);
+}
+
+static void cpu_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
+                     uint64_t bytes)
+{
+    bh__block_copy(to, from, &backend->executor, bytes);
+}
+
+static bh_status cpu_export(const bh__backend *backend, bh_table *table, uint64_t *at, void *keys,
+                            void *values, uint64_t room, uint64_t *count)
+{
+    (void)backend;
+    *count = table->policy->export_pairs(table, at, keys, values, room);
+    return BH_OK;
+}
+
 bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh_system *system)
 {
     bh_status status =
@@ -27,6 +46,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
         return status;
     cpu->pool = NULL;
     cpu->backend.system = *system;
+    cpu->backend.memory = *system;
     cpu->backend.pages = options->pages;
     cpu->backend.target = cpu->target.name;
     cpu->backend.primitives = cpu->target.primitives;
@@ -34,6 +54,9 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.batch = bh__cpu_batch;
     cpu->backend.slices = bh__cpu_slices;
     cpu->backend.pass = cpu_pass;
+    cpu->backend.clear = cpu_clear;
+    cpu->backend.copy = cpu_copy;
+    cpu->backend.export_pairs = cpu_export;
     if (options->executor) {
         cpu->backend.executor = *options->executor;
         return BH_OK;

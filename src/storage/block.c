@@ -26,7 +26,7 @@ int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, 
     if (!bh__block_bytes(bytes, &committed))
         return 0;
     /* Where address space is limited (ulimit -v), do without room to grow in place. */
-    if (bh__mul(committed, RESERVE_FACTOR, &reserved))
+    if (pages != BH__PAGES_FAR && bh__mul(committed, RESERVE_FACTOR, &reserved))
         block->memory = (unsigned char *)system->reserve(system->state, reserved);
     if (!block->memory) {
         reserved = committed;
@@ -86,7 +86,7 @@ static void touch_range(void *argument, uint64_t first, uint64_t count)
 void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,
                      uint64_t from, uint64_t to)
 {
-    if (pages == BH_PAGES_LAZY || to <= from)
+    if (pages == BH_PAGES_LAZY || pages == BH__PAGES_FAR || to <= from)
         return;
     bh__run(executor, touch_range, block->memory + from, (to - from) / BH__PAGE_SMALL,
             PASS_BYTES / BH__PAGE_SMALL);

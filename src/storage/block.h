@@ -15,6 +15,10 @@
 
 #include "bulkhash/bulkhash.h"
 
+/* A page policy beside those of the API: the memory is a GPU's. It comes and goes as a whole, so
+ * nothing is reserved beyond what is asked for, and only its own backend can clear or copy it. */
+#define BH__PAGES_FAR ((bh_pages)255)
+
 typedef struct bh__block {
     unsigned char *memory; /* NULL: no block */
     uint64_t committed;    /* bytes with memory under them, whole pages */

@@ -19,6 +19,7 @@
 #include "base/gate.h"
 #include "bulkhash/bulkhash.h"
 #include "primitives/primitives.h"
+#include "storage/block.h"
 
 /* What a step of an operation answers to its schedule. A step works on one region of memory, never
  * waits, and holds nothing when it returns. */
@@ -135,6 +136,9 @@ typedef struct bh__policy bh__policy;
 /* What a context has for its tables. */
 struct bh__backend {
     bh_system system;
+    /* Its reserve, commit, decommit, unreserve and page_bytes, and these alone, are for the memory
+     * that pairs lie in. Where `pages` is BH__PAGES_FAR that is not the host's. */
+    bh_system memory;
     bh_executor executor;
     bh_pages pages;
     const char *target;
@@ -144,9 +148,16 @@ struct bh__backend {
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
     /* Runs a call in slices, as it is: what `batch` does where the policy has no say. */
     bh_status (*slices)(const bh__backend *, bh_table *, const bh__batch *);
-    /* Runs a pass over [0, items) in parts of `grain` items. */
+    /* Runs a pass over [0, items) in parts of `grain` items. What a pass takes as its argument
+     * begins with the pointer to the design's descriptor. */
     void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
                  uint64_t grain);
+    /* Zeroes the first `bytes` of a block; copies them to another. */
+    void (*clear)(const bh__backend *, const bh__block *, uint64_t bytes);
+    void (*copy)(const bh__backend *, const bh__block *to, const bh__block *from, uint64_t bytes);
+    /* Copies pairs out, to where the caller has arrays, by the policy's export_pairs. */
+    bh_status (*export_pairs)(const bh__backend *, bh_table *, uint64_t *at, void *keys,
+                              void *values, uint64_t room, uint64_t *count);
 };
 
 struct bh_table {

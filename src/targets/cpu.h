@@ -17,6 +17,10 @@
 /* But for what is long and rarely run. */
 #define BH_FN_RARE static __attribute__((noinline, unused))
 
+#define BH_LONE
+#define BH_LONE_BYTES 98304u
+#define BH_BRINGS 1
+
 BH_FN uint32_t bh_load32(const void *p)
 {
     return bh__atomic_load((const uint32_t *)p, __ATOMIC_ACQUIRE);
@@ -51,6 +55,13 @@ BH_FN void bh_add64(void *p, uint64_t value)
 BH_FN uint64_t bh_take64(void *p, uint64_t value)
 {
     return bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+}
+
+/* Threads of a CPU do not run in lockstep. */
+BH_FN int bh_turn(uint32_t refused)
+{
+    (void)refused;
+    return 1;
 }
 
 BH_FN uint32_t bh_first(uint32_t mask)

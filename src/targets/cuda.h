@@ -8,8 +8,10 @@
  * lanes meet before it, so that it comes after the acquire of the first lane, and
  * after it, so that the first lane's next load comes after all lanes' parts.
  *
- * There is no CUDA backend yet. The operation text is compiled for the device from the
- * first day on (src/cuda/unit.cu), and tests/cuda/text.cu runs DyCuckoo's.
+ * With BH_CUDA_QUIET 1 loads are plain: for kernels beside which nobody writes, as those of
+ * lookups are (src/cuda/batch.c). A thread's four acquiring loads of a line are four requests
+ * that pass by the first cache, which costs two thirds of the rate; and what is loaded twice, to
+ * see whether it has changed, is loaded once.
  */
 #ifndef BH_TARGETS_CUDA_H
 #define BH_TARGETS_CUDA_H
@@ -19,12 +21,19 @@
 #define BH_TARGET_NAME "cuda"
 #define BH_FN static __device__ __forceinline__
 #define BH_FN_RARE static __device__ __noinline__
+#define BH_LONE __shared__
+#define BH_LONE_BYTES 24576u
+#define BH_BRINGS 0
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1
 #endif
 #if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 8
 #error "BH_CUDA_TILE must be 1 or 8"
+#endif
+
+#ifndef BH_CUDA_QUIET
+#define BH_CUDA_QUIET 0
 #endif
 
 BH_FN uint32_t bh_cuda_lane(void)
@@ -58,6 +67,8 @@ BH_FN uint32_t bh_load32(const void *p)
 {
     uint32_t value = 0;
 
+    if (BH_CUDA_QUIET)
+        return *(const uint32_t *)p;
     if (bh_cuda_lane() == 0)
         asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     return bh_cuda_share32(value);
@@ -67,6 +78,8 @@ BH_FN uint64_t bh_load64(const void *p)
 {
     uint64_t value = 0;
 
+    if (BH_CUDA_QUIET)
+        return *(const uint64_t *)p;
     if (bh_cuda_lane() == 0)
         asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
     return bh_cuda_share64(value);
@@ -146,7 +159,36 @@ BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
     return a * b;
 }
 
+/* Voter coordination (Li and others, DyCuckoo, section V.C): those of a warp that were refused
+ * together vote for one; which one, time decides, so that no order comes again and again. */
+BH_FN int bh_turn(uint32_t refused)
+{
+    uint32_t here, leader, skip;
+
+    if (!refused)
+        return 1;
+    here = __activemask();
+    leader = here;
+    for (skip = (uint32_t)(clock() >> 4) % bh_count(here); skip; skip--)
+        leader &= leader - 1;
+    leader = __shfl_sync(here, bh_first(leader), (int)bh_first(here));
+    if (threadIdx.x % 32 / BH_CUDA_TILE != leader / BH_CUDA_TILE)
+        return 0;
+    /* Other warps may want the same two buckets, the other way round, and thousands the same one:
+     * the more often they look, the longer it takes who has it to let go. So each waits for some
+     * time of its own, up to 64 ns at first, and up to 65 us in the end. */
+    if (refused > 1) {
+        const uint32_t mixed = ((uint32_t)clock() ^ blockIdx.x << 10 ^ threadIdx.x) * 0x9e3779b9u;
+
+        __nanosleep((mixed >> 16) % (64u << (refused < 12 ? refused - 2 : 10)));
+    }
+    return 1;
+}
+
 #define BH_CUDA_WORDS (16 / BH_CUDA_TILE)
+#if BH_CUDA_QUIET && BH_CUDA_TILE != 1
+#error "BH_CUDA_QUIET is for a thread per key"
+#endif
 
 typedef struct bh_line {
     uint32_t word[BH_CUDA_WORDS];
@@ -157,6 +199,18 @@ BH_FN bh_line bh_line_load(const void *p)
     const char *at = (const char *)p + bh_cuda_lane() * (64 / BH_CUDA_TILE);
     bh_line line;
 
+#if BH_CUDA_QUIET
+#pragma unroll
+    for (int i = 0; i < BH_CUDA_WORDS / 4; i++) {
+        const uint4 words = ((const uint4 *)at)[i];
+
+        line.word[4 * i] = words.x;
+        line.word[4 * i + 1] = words.y;
+        line.word[4 * i + 2] = words.z;
+        line.word[4 * i + 3] = words.w;
+    }
+    return line;
+#endif
     bh_cuda_meet();
 #if BH_CUDA_TILE == 1
 #pragma unroll

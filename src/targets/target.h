@@ -14,6 +14,9 @@
  *   BH_TARGET_NAME             the target's name, a string
  *   BH_FN                      how a function of operation text is declared
  *   BH_FN_RARE                 the same for what is long and rarely run: it is not inlined
+ *   BH_LONE, BH_LONE_BYTES     how a large local array is declared in what only one group of a
+ *                              launch runs at a time, and how large it may be
+ *   BH_BRINGS                  1 where bh_bring does something, so that asking ahead pays
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.
@@ -29,6 +32,14 @@
  *                              only if a sequence number beside it says so
  *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p, of the table, is wanted soon
  *   bh_bring_answer(p)         the same for a line of the caller's that is to be written
+ *
+ * Waiting.
+ *
+ *   bh_turn(refused)           whether the group shall take a step now, after so many in a row
+ *                              that answered BH_RETRY. Where groups run in lockstep, as a GPU's do,
+ *                              it lets one of those that were refused go first, or two that want
+ *                              each other's buckets would refuse each other for ever; and whoever is
+ *                              refused again and again waits a little
  *
  * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
  *

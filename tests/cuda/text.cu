@@ -1,6 +1,6 @@
 /*
- * DyCuckoo's operation text on a GPU: the kernels of src/cuda/unit_instance.h on a table that is
- * laid out here, there being no CUDA backend yet. Every pair that was inserted is found, with its
+ * DyCuckoo's operation text on a GPU, for groups of several sizes: the kernels of src/cuda/kernels.h
+ * on a table that is laid out here. Every pair that was inserted is found, with its
  * value, and nothing else is; and where many threads insert, erase and update few keys at once,
  * each key's changes add up to whether it is there, in one slot.
  *
@@ -73,14 +73,14 @@ template <typename K> static K key_of(uint64_t number)
 }
 
 /* The kernels of one pair of widths. */
-typedef void (*kernel)(bh__slice *slice, uint8_t *stalled);
+typedef void (*kernel)(bh__cuda_job *job);
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
-static const kernels kernels_4_4 = {bh_cuda_find_k4v4_0, bh_cuda_insert_k4v4_0,
+static const kernels kernels_4_4 = {bh_cuda_mixed_k4v4_0, bh_cuda_insert_k4v4_0,
                                     bh_cuda_erase_k4v4_0, bh_cuda_add_k4v4_0,
                                     bh_cuda_mixed_k4v4_0};
-static const kernels kernels_8_8 = {bh_cuda_find_k8v8_0, bh_cuda_insert_k8v8_0,
+static const kernels kernels_8_8 = {bh_cuda_mixed_k8v8_0, bh_cuda_insert_k8v8_0,
                                     bh_cuda_erase_k8v8_0, bh_cuda_add_k8v8_0,
                                     bh_cuda_mixed_k8v8_0};
 
@@ -90,13 +90,14 @@ template <typename K> struct bench {
     uint64_t n, base;
     array<unsigned char> lines;
     array<bh_dy_geometry> geometry;
-    array<bh__slice> slice;
+    array<bh__cuda_job> job;
     array<K> keys, values;
-    array<uint8_t> ops, outcomes, stalled;
+    array<uint8_t> ops, outcomes;
+    array<uint32_t> stalled;
 
     bench(uint64_t most, double fill, uint64_t elements)
         : n(elements), base((uint64_t)((double)most / fill / slots / SUBTABLES) + 1),
-          lines(base * SUBTABLES * BH_DY_LINE), geometry(1), slice(1), keys(n), values(n), ops(n),
+          lines(base * SUBTABLES * BH_DY_LINE), geometry(1), job(1), keys(n), values(n), ops(n),
           outcomes(n), stalled(n)
     {
         bh_dy_geometry *g = geometry.host.data();
@@ -117,35 +118,35 @@ template <typename K> struct bench {
         geometry.send();
     }
 
-    /* Runs a call on the arrays as the host has them; values are given and received. */
-    const bh__slice &run(kernel kernel)
+    /* Runs a call on the arrays as the host has them; values are given and received. One of finds
+     * runs the kernel of mixed operations. */
+    const bh__slice &run(kernel kernel, bool finds = false)
     {
-        bh__slice *s = slice.host.data();
+        bh__cuda_job *j = job.host.data();
+        bh__slice *s = &j->slice;
 
-        memset(s, 0, sizeof *s);
+        memset(j, 0, sizeof *j);
         s->geometry = geometry.device;
         s->keys = keys.device;
         s->values = s->values_out = values.device;
-        s->ops = ops.device;
+        s->ops = finds ? nullptr : ops.device;
+        s->op = BH_FIND;
         s->outcomes = outcomes.device;
-        s->count = (uint32_t)n;
-        s->room = n;
+        j->count = j->room = n;
+        j->stalled = stalled.device;
         memset(outcomes.host.data(), UNTOUCHED, n);
         keys.send();
         values.send();
         ops.send();
         outcomes.send();
-        slice.send();
-        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(slice.device,
-                                                                            stalled.device);
+        job.send();
+        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device);
         must(cudaGetLastError());
         must(cudaDeviceSynchronize());
         values.fetch();
         outcomes.fetch();
-        stalled.fetch();
-        slice.fetch();
-        for (uint64_t i = 0; i < n; i++)
-            CHECK(!stalled.host[i], "operation %llu stalled", (unsigned long long)i);
+        job.fetch();
+        CHECK(!j->stalled_count, "%llu operations stalled", (unsigned long long)j->stalled_count);
         return *s;
     }
 
@@ -200,21 +201,21 @@ template <typename K> static void one_after_the_other(const kernels &k)
     CHECK(b.run(k.insert).inserted == n, "not all were counted");
     b.expect(BH_INSERTED, 3);
     b.set(0, 1);
-    b.run(k.find);
+    b.run(k.find, true);
     b.expect(BH_FOUND, 3);
     b.set(n, 7);
-    b.run(k.find);
+    b.run(k.find, true);
     b.expect(BH_MISSING, 7);
     b.set(0, 2);
     CHECK(b.run(k.add).assigned == n, "not all were counted");
     b.expect(BH_ASSIGNED, 2);
     b.set(0, 1);
-    b.run(k.find);
+    b.run(k.find, true);
     b.expect(BH_FOUND, 5);
     CHECK(b.content().size() == n, "keys are missing");
     CHECK(b.run(k.erase).erased == n, "not all were counted");
     b.set(0, 7);
-    b.run(k.find);
+    b.run(k.find, true);
     b.expect(BH_MISSING, 7);
     CHECK(b.content().empty(), "keys are left");
 }

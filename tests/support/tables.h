@@ -12,7 +12,11 @@
 
 #include "support/model.h"
 
-/* A context on "cpu" with that many threads (0: all); `executor` and `system` may be NULL. */
+/* The device that tests of every device run on: BULKHASH_TEST_DEVICE, or "cpu". */
+const char *test_device(void);
+bool test_on_gpu(void);
+
+/* A context on test_device() with that many threads (0: all); `executor` and `system` may be NULL. */
 bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_system *system);
 
 /* The design that a test is run for: BULKHASH_TEST_DESIGN names it (dycuckoo, hashfight), and

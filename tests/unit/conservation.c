@@ -1,5 +1,6 @@
 /* ctest: every design */
 /* ctest: every target */
+/* ctest: every device */
 /*
  * Nothing lost, nothing doubled: several threads work on one table at once, and afterwards the
  * books must balance. The accounts are kept by each thread from the outcomes that it was given, so
@@ -521,7 +522,7 @@ static void crowded_lines(void **state)
         batch stable = batch_new(s.widths.key_bytes, s.widths.value_bytes, CROWD_STABLE);
 
         bh_table_destroy(s.table);
-        options.max_host_bytes = table_smallest_bytes(&options);
+        options.max_host_bytes = options.max_device_bytes = table_smallest_bytes(&options);
         options.max_fill = 0.95;
         s.table = table_with(context, &options);
         s.rounds = TEST_SANITIZER ? 30 : 100;

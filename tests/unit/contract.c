@@ -1,5 +1,6 @@
 /* ctest: every design */
 /* ctest: every target */
+/* ctest: every device */
 /*
  * The contract of the batch operations, point by point: what each answers for each element, for
  * every pair of widths, every special bit pattern and every kind of duplicates. Each test is one
@@ -563,7 +564,7 @@ static void reduce_onto_few_keys_when_full(void **state)
         }
         bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
         bh_table *table = table_with(context, &options);
-        options.max_host_bytes = table_stats(table).bytes_total;
+        options.max_host_bytes = options.max_device_bytes = table_stats(table).bytes_total;
         bh_table_destroy(table);
         table = table_with(context, &options);
         batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
@@ -610,6 +611,13 @@ static void ordered_is_sequential(void **state)
 {
     static const uint64_t distinct_keys[] = {1, 5, 60, 4000};
     (void)state;
+    if (test_on_gpu()) {
+        bh_table_options options = table_options(4, 4, 1);
+        bh_table *table = NULL;
+        options.duplicates = BH_DUPLICATES_ORDERED;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_UNSUPPORTED);
+        return;
+    }
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
             const test_widths widths = test_all_widths[w];

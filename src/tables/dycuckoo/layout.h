@@ -136,18 +136,20 @@ typedef struct bh_dy_reinsert {
 /* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument. */
 
 /*
- * BH_PASS_EXPORT: an item is a part of BH_DY_EXPORT_PART buckets of one subtable. A part counts its
+ * BH_PASS_EXPORT: an item is a part of some buckets of one subtable. A part counts its
  * keys, takes as many places in the caller's arrays, behind those that others have taken, and
- * copies. The second time it finds its buckets in the core's own cache: so parts are small. That
- * leaves the order of the parts to chance, and none of several could say where the room ends; so
+ * copies. The second time it finds its buckets in the core's own cache: so parts are small. (On a
+ * GPU they are tiny, because it wants many threads.) That leaves the order of the parts to chance, and none of several could say where the room ends; so
  * either the room is enough for all of them, or there is one only, which says where it stopped.
  */
 #define BH_DY_EXPORT_PART 4096u
+#define BH_DY_EXPORT_PART_FAR 16u
 
 typedef struct bh_dy_export {
     const bh_dy_geometry *geometry;
     uint32_t subtable;
     uint32_t first_slot;   /* of the first bucket of part 0, earlier slots are left out */
+    uint64_t part;         /* buckets of a part */
     uint64_t first_bucket; /* where part 0 begins */
     uint64_t end_bucket;
     void *keys;

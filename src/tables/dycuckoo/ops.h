@@ -206,20 +206,18 @@ BH_FN void bh_dy_unlock(uint64_t line, uint64_t meta)
 /* The buckets of a part of an export: from *begin to the answer. */
 BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begin)
 {
-    *begin = job->first_bucket + part * BH_DY_EXPORT_PART;
-    return job->end_bucket - *begin < BH_DY_EXPORT_PART ? job->end_bucket
-                                                        : *begin + BH_DY_EXPORT_PART;
+    *begin = job->first_bucket + part * job->part;
+    return job->end_bucket - *begin < job->part ? job->end_bucket : *begin + job->part;
 }
 
 /* A pass locks a bucket of another subtable: other tasks may want it too. They hold it for a few
- * stores, and wait for nothing meanwhile. Answers its meta word. */
-BH_FN uint64_t bh_dy_lock_in_pass(uint64_t line)
+ * stores, and wait for nothing meanwhile, so it is asked for again until it is had. (What is done
+ * with the bucket and letting go stand within that loop: groups in lockstep leave a loop
+ * together, so whoever has the bucket would wait for those who want it.) */
+BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 {
-    uint64_t meta = bh_load64(bh_dy_at(line));
-
-    while (meta & BH_DY_LOCK || !bh_swap_if64(bh_dy_at(line), meta, meta | BH_DY_LOCK))
-        meta = bh_load64(bh_dy_at(line));
-    return meta;
+    *meta = bh_load64(bh_dy_at(line));
+    return !(*meta & BH_DY_LOCK) && bh_swap_if64(bh_dy_at(line), *meta, *meta | BH_DY_LOCK);
 }
 
 BH_FN int bh_dy_inserts(uint32_t op)
@@ -235,7 +233,7 @@ BH_FN int bh_dy_inserts(uint32_t op)
 /* Buckets looked at in search of a free slot with the gate held alone. A build for tests may want
  * searches that end soon. */
 #ifndef BH_DY_SEARCH_MOST
-#define BH_DY_SEARCH_MOST 4096u
+#define BH_DY_SEARCH_MOST (BH_LONE_BYTES / (uint32_t)sizeof(bh_dy_node))
 #endif
 
 /* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
@@ -257,7 +255,7 @@ typedef enum bh_dy_moved {
 } bh_dy_moved;
 
 /* Buckets on their way from memory while a pass reads on: they lie anywhere. */
-#define BH_DY_MOVING_MOST 32u
+#define BH_DY_MOVING_MOST (BH_BRINGS ? 32u : 1u)
 
 /* So many buckets ahead a pass asks for those that it reads in order: processors that see the order
  * themselves stop at each page. It took 14% off BH_PASS_HOME where it was measured. */
@@ -765,6 +763,10 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
 
     if (!DY(look)(op->home, op->key, &home) || !DY(look)(line, op->key, &other))
         return BH_RETRY;
+    /* As it seems; whoever sees to those that stall finds out. On a GPU thousands of threads that
+     * lock two buckets only to see this would keep each other waiting. */
+    if (!slice->room && bh_dy_inserts(kind) && !home.match && !other.match)
+        return BH_STALL;
     if (!DY(lock)(op->home, &home))
         return BH_RETRY;
     if (home.match) {
@@ -825,14 +827,18 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
 /* In a pass: runs one operation to its end, or until it stalls. */
 BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
-    bh_answer answer;
+    bh_answer answer = BH_NEXT;
+    uint32_t refused = 0;
     DY(op) op;
     bh_region region = DY(begin)(slice, &op, at, kind);
 
     op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
     op.path = op.depth = op.deepest = 0;
     do {
+        if (!bh_turn(refused))
+            continue;
         answer = DY(step)(slice, &op, kind, region.offset, &region);
+        refused = answer == BH_RETRY ? refused + 1 : 0;
     } while (answer == BH_NEXT || answer == BH_RETRY);
     if (answer == BH_DONE && slice->outcomes)
         slice->outcomes[at] = op.outcome;
@@ -864,7 +870,7 @@ BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to,
 BH_FN_RARE uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *root,
                              const bh_dy_resize *merge)
 {
-    bh_dy_node nodes[BH_DY_SEARCH_MOST];
+    BH_LONE bh_dy_node nodes[BH_DY_SEARCH_MOST];
     uint32_t head, tail, slot;
 
     for (tail = 0; tail < 2; tail++) {
@@ -996,14 +1002,23 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
  * anew. Answers how many keys were moved. */
 BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
 {
-    uint64_t meta = bh_dy_lock_in_pass(key->to);
+    uint32_t refused = 0, moved;
+    uint64_t meta;
 
-    if (DY(full)(meta)) {
-        bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
-        return 0;
+    for (;;) {
+        if (!bh_turn(refused))
+            continue;
+        if (!bh_dy_try_lock(key->to, &meta)) {
+            refused++;
+            continue;
+        }
+        moved = !DY(full)(meta);
+        if (moved)
+            DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
+        else
+            bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
+        return moved;
     }
-    DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
-    return 1;
 }
 
 /*
@@ -1070,21 +1085,30 @@ BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, ui
  * half that stays, `half` bytes below. Answers whether it went. */
 BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
 {
-    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta = bh_dy_lock_in_pass(key->to);
+    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta;
     uint64_t home = key->from - half;
+    uint32_t refused = 0;
+    int went;
 
-    if (DY(full)(to_meta)) {
-        bh_dy_unlock(key->to, to_meta);
-        return 0;
+    for (;;) {
+        if (!bh_turn(refused))
+            continue;
+        if (!bh_dy_try_lock(key->to, &to_meta)) {
+            refused++;
+            continue;
+        }
+        went = !DY(full)(to_meta);
+        if (!went) {
+            bh_dy_unlock(key->to, to_meta);
+        } else if (key->homeward) {
+            to_meta = bh_dy_count_down(to_meta, key->counter);
+            DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
+        } else {
+            bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
+            DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
+        }
+        return went;
     }
-    if (key->homeward) {
-        to_meta = bh_dy_count_down(to_meta, key->counter);
-        DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
-    } else {
-        bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
-        DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
-    }
-    return 1;
 }
 
 /*

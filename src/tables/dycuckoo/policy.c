@@ -293,12 +293,13 @@ static void destroy_blocks(bh__block *block, const bh_system *system)
 
 static bh_status check_budget(const bh_table *table, uint64_t bytes)
 {
-    uint64_t budget = table->options.max_host_bytes;
+    int far = table->backend->pages == BH__PAGES_FAR;
+    uint64_t budget = far ? table->options.max_device_bytes : table->options.max_host_bytes;
 
     if (budget && bytes > budget)
-        return bh__fail(BH_ERR_FULL,
-                        "the table would need %llu bytes, and max_host_bytes allows %llu",
-                        (unsigned long long)bytes, (unsigned long long)budget);
+        return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
+                        (unsigned long long)bytes, far ? "device" : "host",
+                        (unsigned long long)budget);
     return BH_OK;
 }
 
@@ -325,8 +326,8 @@ static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geom
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
         block[i].memory = 0;
     for (i = 0; i < d; i++) {
-        if (!bh__block_create(&block[i], &backend->system, backend->pages, subtable_bytes)) {
-            destroy_blocks(block, &backend->system);
+        if (!bh__block_create(&block[i], &backend->memory, backend->pages, subtable_bytes)) {
+            destroy_blocks(block, &backend->memory);
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                             (unsigned long long)*bytes);
         }
@@ -350,7 +351,7 @@ static void replace_blocks(dycuckoo *t, const bh_dy_geometry *g, const bh__block
 {
     uint32_t i;
 
-    destroy_blocks(t->block, &t->table.backend->system);
+    destroy_blocks(t->block, &t->table.backend->memory);
     for (i = 0; i < g->subtables; i++)
         t->block[i] = block[i];
     t->geometry = *g;
@@ -408,7 +409,7 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
         job.left = 0;
     }
     if (job.left) {
-        destroy_blocks(block, &backend->system);
+        destroy_blocks(block, &backend->memory);
         return bh__fail(BH_ERR_FULL, "a key found no place in a table built anew");
     }
     table->options.seed = seed;
@@ -463,10 +464,10 @@ static bh_status create(const bh_table *plan, bh_table **made)
 
 static void destroy(bh_table *table)
 {
-    bh_system system = table->backend->system;
+    const bh_system *system = &table->backend->system;
 
-    destroy_blocks(of(table)->block, &system);
-    system.release(system.state, table, sizeof(dycuckoo));
+    destroy_blocks(of(table)->block, &table->backend->memory);
+    system->release(system->state, table, sizeof(dycuckoo));
 }
 
 static const void *geometry(const bh_table *table)
@@ -482,16 +483,33 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     bh__block *block = &t->block[subtable], larger;
     int moving;
 
-    if (bh__block_extend(block, &backend->system, backend->pages, bytes, &moving))
+    if (bh__block_extend(block, &backend->memory, backend->pages, bytes, &moving))
         return BH_OK;
-    if (!moving || !bh__block_create(&larger, &backend->system, backend->pages, bytes))
+    if (!moving || !bh__block_create(&larger, &backend->memory, backend->pages, bytes))
         return bh__fail(BH_ERR_MEMORY,
                         "the system gave no memory to grow a table of %llu bytes by %llu",
                         (unsigned long long)t->table.bytes, (unsigned long long)bytes / 2);
-    bh__block_copy(&larger, block, &backend->executor, bytes / 2);
-    bh__block_destroy(block, &backend->system);
+    backend->copy(backend, &larger, block, bytes / 2);
+    bh__block_destroy(block, &backend->memory);
     *block = larger;
     return BH_OK;
+}
+
+/* Gives up the memory of a subtable beyond `bytes`, if the system takes it. Memory that comes and
+ * goes as a whole is exchanged for a smaller piece. */
+static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
+{
+    const bh__backend *backend = t->table.backend;
+    bh__block *block = &t->block[subtable], smaller;
+
+    if (backend->pages != BH__PAGES_FAR) {
+        bh__block_shrink(block, &backend->memory, bytes);
+    } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
+        backend->copy(backend, &smaller, block, bytes);
+        bh__block_destroy(block, &backend->memory);
+        *block = smaller;
+        publish(t);
+    }
 }
 
 /* After SPLIT: brings home what is at home in the subtable, and makes its filters anew. */
@@ -571,7 +589,7 @@ static int halve(dycuckoo *t)
         return 0;
     }
     committed = t->block[subtable].committed;
-    bh__block_shrink(&t->block[subtable], &backend->system, buckets * bucket_bytes(table));
+    halve_block(t, subtable, buckets * bucket_bytes(table));
     table->bytes -= committed - t->block[subtable].committed;
     table->shrinks++;
     return 1;
@@ -715,8 +733,8 @@ static void clear(bh_table *table)
     uint32_t i;
 
     for (i = 0; i < t->geometry.subtables; i++)
-        bh__block_clear(&t->block[i], &table->backend->executor,
-                        bh_dy_buckets(&t->geometry, i) * bucket_bytes(table));
+        table->backend->clear(table->backend, &t->block[i],
+                              bh_dy_buckets(&t->geometry, i) * bucket_bytes(table));
     table->keys = 0;
     table->erases = 0;
     table->changes++;
@@ -728,7 +746,9 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 {
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
-    const uint64_t slots_per_part = (uint64_t)slots_per_bucket(table) * BH_DY_EXPORT_PART;
+    const uint64_t part =
+        backend->pages == BH__PAGES_FAR ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
+    const uint64_t slots_per_part = slots_per_bucket(table) * part;
     uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;
 
@@ -743,11 +763,12 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.subtable = subtable;
             job.first_bucket = *at / 16 - subtable_first;
             job.first_slot = (uint32_t)(*at % 16);
-            parts = (buckets - job.first_bucket + BH_DY_EXPORT_PART - 1) / BH_DY_EXPORT_PART;
+            job.part = part;
+            parts = (buckets - job.first_bucket + part - 1) / part;
             /* Only one part alone may find that the room ends: parts come in any order. */
             if (table->keys > room && parts > fit)
                 parts = fit ? fit : 1;
-            job.end_bucket = job.first_bucket + parts * BH_DY_EXPORT_PART;
+            job.end_bucket = job.first_bucket + parts * part;
             job.end_bucket = job.end_bucket < buckets ? job.end_bucket : buckets;
             job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
             job.values =

@@ -1,0 +1,262 @@
+/*
+ * The CUDA backend: memory, passes, and what happens when the GPU fails.
+ *
+ * A pass takes its argument through the mailbox: a small piece of pinned host memory and its
+ * twin on the device. The argument, with the design's descriptor behind it, is copied there,
+ * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
+ * stay on its stack, as they do for cores.
+ *
+ * An error of the GPU is remembered: passes have no way to answer it, and a table of which one
+ * pass was not run is not what it was. Every later call on the context answers BH_ERR_DEVICE.
+ */
+#include "cuda/cuda.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define DESCRIPTOR_ALIGNMENT 64u
+
+int bh__cuda_note(bh__cuda *cuda, int error)
+{
+    if (error && !bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
+        bh__atomic_store(&cuda->lost, error, __ATOMIC_RELAXED);
+    return error;
+}
+
+bh_status bh__cuda_alive(const bh__cuda *cuda)
+{
+    int lost = bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED);
+
+    if (!lost)
+        return BH_OK;
+    return bh__fail(BH_ERR_DEVICE,
+                    "the GPU has failed (%.100s); what its tables hold is not known: destroy them "
+                    "and their context, and make others",
+                    cuda->module->message(lost));
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * memory of tables
+ * --------------------------------------------------------------------------------------------- */
+
+static void *reserve(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    void *memory;
+
+    /* That there is none is no failure of the GPU. */
+    return cuda->module->allocate(cuda->gpu, bytes, &memory) ? NULL : memory;
+}
+
+static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+
+    (void)pages;
+    return cuda->module->fill(cuda->gpu, memory, 0, bytes);
+}
+
+static int decommit(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    (void)memory;
+    (void)bytes;
+    return -1;
+}
+
+static void unreserve(void *state, void *memory, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+
+    (void)bytes;
+    (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, memory));
+}
+
+static uint64_t page_bytes(void *state, const void *memory, uint64_t bytes)
+{
+    (void)state;
+    (void)memory;
+    (void)bytes;
+    return UINT64_C(2) << 20;
+}
+
+static void cuda_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+
+    (void)bh__cuda_note(cuda, cuda->module->fill(cuda->gpu, block->memory, 0, bytes));
+}
+
+static void cuda_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
+                      uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+
+    (void)bh__cuda_note(cuda, cuda->module->copy(cuda->gpu, to->memory, from->memory, bytes));
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * passes
+ * --------------------------------------------------------------------------------------------- */
+
+int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
+                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument), void *argument)
+{
+    const bh__cuda_module *m = cuda->module;
+    const uint64_t at =
+        (job_bytes + DESCRIPTOR_ALIGNMENT - 1) / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT;
+    const void *descriptor, *moved = cuda->device_mailbox + at;
+    int error;
+
+    memcpy(&descriptor, job, sizeof descriptor);
+    bh__gate_enter_alone(&cuda->mail, &cuda->backend.system);
+    memcpy(cuda->mailbox, job, job_bytes);
+    memcpy(cuda->mailbox, &moved, sizeof moved);
+    memcpy(cuda->mailbox + at, descriptor, descriptor_bytes);
+    error = m->copy(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
+    if (!error)
+        error = run(cuda, cuda->device_mailbox, argument);
+    if (!error) {
+        error = m->copy(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        if (!error)
+            error = m->wait(cuda->gpu);
+        /* It has run, and nobody knows how far. */
+        (void)bh__cuda_note(cuda, error);
+    }
+    if (!error) {
+        memcpy(job, cuda->mailbox, job_bytes);
+        memcpy(job, &descriptor, sizeof descriptor);
+    }
+    bh__gate_leave_alone(&cuda->mail);
+    return error;
+}
+
+typedef struct pass_run {
+    const bh__cuda_kernels *kernels;
+    bh__pass pass;
+    uint64_t items;
+} pass_run;
+
+static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
+{
+    const pass_run *run = (const pass_run *)argument;
+
+    return cuda->module->pass(cuda->gpu, run->kernels, run->pass, device_job, run->items);
+}
+
+static void cuda_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+                      void *argument, uint64_t items, uint64_t grain)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_kernels *kernels = (const bh__cuda_kernels *)table->kernels;
+    pass_run run;
+
+    (void)grain;
+    if (bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
+        return;
+    run.kernels = kernels;
+    run.pass = pass;
+    run.items = items;
+    (void)bh__cuda_note(cuda, bh__cuda_mail(cuda, argument, kernels->job_bytes[pass],
+                                            kernels->descriptor_bytes, run_pass, &run));
+}
+
+static const bh__kernels *cuda_kernels(const bh__backend *backend, const bh_table_options *options)
+{
+    const bh__cuda *cuda = (const bh__cuda *)backend;
+
+    return (const bh__kernels *)cuda->module->kernels(options);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * the context
+ * --------------------------------------------------------------------------------------------- */
+
+/* What the host does for a GPU it does in the calling thread. */
+static uint32_t alone_width(void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static void alone_run(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                      uint64_t count)
+{
+    uint64_t i;
+
+    (void)state;
+    for (i = 0; i < count; i++)
+        task(argument, i);
+}
+
+static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
+{
+    const bh__cuda_module *m = cuda->module;
+    void *pinned = NULL, *memory = NULL;
+    int devices = 0;
+    int error = m->count(&devices);
+
+    if (error)
+        return bh__fail(BH_ERR_DEVICE, "there is no GPU to use: %.200s", m->message(error));
+    if (device >= devices)
+        return bh__fail(BH_ERR_DEVICE, "there is no GPU %d; there are %d", device, devices);
+    error = m->open(device, stream, &cuda->gpu);
+    if (error)
+        return bh__fail(BH_ERR_DEVICE, "GPU %d cannot be used: %.200s", device, m->message(error));
+    error = m->allocate_pinned(cuda->gpu, BH__CUDA_MAILBOX, &pinned);
+    if (!error && (error = m->allocate(cuda->gpu, BH__CUDA_MAILBOX, &memory)))
+        (void)m->release_pinned(cuda->gpu, pinned);
+    if (error) {
+        m->close(cuda->gpu);
+        return bh__fail(BH_ERR_MEMORY, "GPU %d gave no memory for a context: %.200s", device,
+                        m->message(error));
+    }
+    cuda->mailbox = (unsigned char *)pinned;
+    cuda->device_mailbox = (unsigned char *)memory;
+    return BH_OK;
+}
+
+bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *options,
+                        const bh_system *system)
+{
+    bh__backend *b = &cuda->backend;
+    bh_status status =
+        bh__cuda_find(system->environment(system->state, "BULKHASH_CUDA_MODULE"), &cuda->module);
+
+    if (!status)
+        status = open_gpu(cuda, device, options->cuda_stream);
+    if (status)
+        return status;
+    cuda->mail.word = 0;
+    cuda->lost = 0;
+    b->system = *system;
+    b->memory = *system;
+    b->memory.state = cuda;
+    b->memory.reserve = reserve;
+    b->memory.commit = commit;
+    b->memory.decommit = decommit;
+    b->memory.unreserve = unreserve;
+    b->memory.page_bytes = page_bytes;
+    b->executor.state = NULL;
+    b->executor.width = alone_width;
+    b->executor.run = alone_run;
+    b->pages = BH__PAGES_FAR;
+    b->target = "cuda";
+    b->primitives = NULL;
+    b->kernels = cuda_kernels;
+    b->batch = bh__cuda_batch;
+    b->slices = NULL;
+    b->pass = cuda_pass;
+    b->clear = cuda_clear;
+    b->copy = cuda_copy;
+    b->export_pairs = bh__cuda_export;
+    return BH_OK;
+}
+
+void bh__cuda_end(bh__cuda *cuda)
+{
+    (void)cuda->module->release(cuda->gpu, cuda->device_mailbox);
+    (void)cuda->module->release_pinned(cuda->gpu, cuda->mailbox);
+    cuda->module->close(cuda->gpu);
+}

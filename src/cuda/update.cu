@@ -1,0 +1,20 @@
+/*
+ * What changes a table on a GPU: operations, a thread for each element, and passes.
+ */
+#define BH_TARGET_CUDA 1
+#include "targets/target.h"
+
+#include "cuda/gpu.h"
+
+#define BH_INSTANCE_FILE "cuda/update_instance.h"
+#include "tables/instances.h"
+
+const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes)
+{
+    static const bh__gpu_kernels *const kernels[2][3] = {
+        {&bh_gpu_dycuckoo_k4v0_0, &bh_gpu_dycuckoo_k4v4_0, &bh_gpu_dycuckoo_k4v8_0},
+        {&bh_gpu_dycuckoo_k8v0_0, &bh_gpu_dycuckoo_k8v4_0, &bh_gpu_dycuckoo_k8v8_0},
+    };
+
+    return kernels[key_bytes / 8][value_bytes / 4];
+}

@@ -1,0 +1,54 @@
+/* One pair of widths of update.cu: the kernels, and the functions that launch them. */
+#if !BH_APART
+#include "cuda/kernels.h"
+
+#define GPU(name) BH_NAME(bh_gpu_##name)
+#define LAUNCH_SLICE(kind)                                                                         \
+    static int GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
+    {                                                                                              \
+        BH_NAME(bh_cuda_##kind)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);    \
+        return (int)cudaGetLastError();                                                            \
+    }
+#define LAUNCH_PASS(pass, type)                                                                    \
+    static int GPU(pass)(bh__gpu * gpu, void *job, uint64_t items)                                 \
+    {                                                                                              \
+        BH_NAME(bh_cuda_##pass)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(         \
+            (type *)job, items);                                                                   \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    return bh__gpu_find(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, count);
+}
+
+LAUNCH_SLICE(insert)
+LAUNCH_SLICE(erase)
+LAUNCH_SLICE(add)
+LAUNCH_SLICE(mixed)
+LAUNCH_PASS(split, bh_dy_resize)
+LAUNCH_PASS(home, bh_dy_resize)
+LAUNCH_PASS(merge, bh_dy_resize)
+LAUNCH_PASS(residue, bh_dy_resize)
+LAUNCH_PASS(reinsert, bh_dy_reinsert)
+LAUNCH_PASS(place, bh__slice)
+LAUNCH_PASS(export, bh_dy_export)
+
+static const bh__gpu_kernels GPU(dycuckoo) = {
+    {{},
+     sizeof(bh_dy_geometry),
+     {sizeof(bh_dy_resize), sizeof(bh_dy_resize), sizeof(bh_dy_resize), sizeof(bh_dy_resize),
+      sizeof(bh_dy_reinsert), sizeof(bh__slice), 0, sizeof(bh_dy_export)}},
+    {GPU(find), GPU(insert), GPU(erase), GPU(add),
+     GPU(mixed)},
+    {GPU(split), GPU(home), GPU(merge), GPU(residue), GPU(reinsert), GPU(place), 0, GPU(export)},
+};
+
+#undef GPU
+#undef LAUNCH_SLICE
+#undef LAUNCH_PASS
+#endif
+
+#undef BH_KEY_BYTES
+#undef BH_VALUE_BYTES
+#undef BH_APART
