@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *pages_text(bh_pages pages)
 {
@@ -35,8 +36,11 @@ static bool print_device(const char *device)
     if (bh_context_get_info(context, &info) != BH_OK)
         fail("%s: the device cannot be asked what it is: %s; please report this", device,
              library_error());
-    printf("%-6s target %s, %" PRIu32 " thread%s, %s\n", device, info.target, info.threads,
-           info.threads == 1 ? "" : "s", pages_text(info.pages));
+    if (strcmp(info.device, "cpu") == 0)
+        printf("%-6s target %s, %" PRIu32 " thread%s, %s\n", device, info.target, info.threads,
+               info.threads == 1 ? "" : "s", pages_text(info.pages));
+    else
+        printf("%-6s target %s\n", device, info.target);
     bh_context_destroy(context);
     return true;
 }

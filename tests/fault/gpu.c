@@ -1,4 +1,4 @@
-/* ctest: every device */
+/* ctest: fake device */
 /*
  * A GPU that refuses: every request to the module (src/cuda/module.h) fails once, before it does
  * anything. Whatever was asked for then, the call says so in a sentence, nothing hangs, no memory

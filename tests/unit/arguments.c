@@ -4,6 +4,7 @@
  * the caller's outcomes and values are looked at byte by byte. Nothing here depends on the
  * instruction set, so this program runs once.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,8 +258,9 @@ static void init_never_overruns(void **state)
 
 static void context_arguments(void **state)
 {
-    static const char *const unknown[] = {"", "gpu", "CPU", "cpu ", "cpux", "cud", "/dev/null"};
-    static const char *const absent[] = {"cuda", "cuda:0", "cuda:1"};
+    static const char *const unknown[] = {"",      "gpu",    "CPU",     "cpu ",       "cpux",     "cud",
+                                          "cuda:", "cuda:x", "cuda:1 ", "cuda:99999", "/dev/null"};
+    static const char *const absent[] = {"cuda", "cuda:0", "cuda:12"};
     bh_context_options options;
     bh_context *made = NULL;
     bh_executor executor = {NULL, NULL, NULL};
@@ -273,11 +275,13 @@ static void context_arguments(void **state)
         check_status(bh_context_create(unknown[i], NULL, &made), BH_ERR_ARGUMENT);
         check(made == NULL, "a failed create leaves a context");
     }
+    setenv("BULKHASH_CUDA_MODULE", "/no/such/module", 1);
     for (size_t i = 0; i < TEST_COUNT(absent); i++) {
         made = context;
         check_status(bh_context_create(absent[i], NULL, &made), BH_ERR_UNSUPPORTED);
         check(made == NULL, "a failed create leaves a context");
     }
+    unsetenv("BULKHASH_CUDA_MODULE");
     bh_context_options_init(&options);
     options.pages = (bh_pages)3;
     check_status(bh_context_create("cpu", &options, &made), BH_ERR_ARGUMENT);

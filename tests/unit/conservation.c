@@ -1,6 +1,6 @@
 /* ctest: every design */
 /* ctest: every target */
-/* ctest: every device */
+/* ctest: real device */
 /*
  * Nothing lost, nothing doubled: several threads work on one table at once, and afterwards the
  * books must balance. The accounts are kept by each thread from the outcomes that it was given, so
