@@ -218,7 +218,8 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  * The instruction set is the best this machine has; the environment variable BULKHASH_TARGET
  * (scalar, avx2 or avx512) forces one. No thread is started before the first large batch. After a
  * fork() while no call was running, both processes may go on with their copies; in the child large
- * batches run in the calling thread. Synchronous. Thread-safe.
+ * batches run in the calling thread. (Not on a GPU: its contexts are of no use in the child.)
+ * Synchronous. Thread-safe.
  *
  * On a GPU, tables lie in its memory, and calls run as kernels in the context's stream, after what
  * was asked of that stream before. `threads`, `pages` and `executor` mean nothing there. Device code
@@ -438,7 +439,8 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  * 6. The whole table
  *
  * These see or change one instant of the table: they wait until the running slices of other
- * calls (some thousand operations each) have ended, and others wait for them.
+ * calls (some thousand operations each; on a GPU whole calls) have ended, and others wait for them.
+ * On a GPU each may also answer BH_ERR_DEVICE, once it has failed.
  * ------------------------------------------------------------------------------------------ */
 
 /*

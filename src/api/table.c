@@ -43,6 +43,12 @@ static bh_status check_options(const bh_table_options *o)
     return BH_OK;
 }
 
+/* Whether the device that tables are on still works. */
+static bh_status alive(const bh__backend *backend)
+{
+    return backend->alive ? backend->alive(backend) : BH_OK;
+}
+
 bh_status bh_table_create(bh_context *context, const bh_table_options *options, bh_table **table)
 {
     const bh__backend *backend;
@@ -86,7 +92,14 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         backend->system.random(backend->system.state, &plan.options.seed,
                                sizeof plan.options.seed))
         return bh__fail(BH_ERR_MEMORY, "the system gave no random seed");
-    return plan.policy->create(&plan, table);
+    status = alive(backend);
+    if (!status)
+        status = plan.policy->create(&plan, table);
+    if (!status && (status = alive(backend)) != BH_OK) {
+        plan.policy->destroy(*table);
+        *table = NULL;
+    }
+    return status;
 }
 
 void bh_table_destroy(bh_table *table)
@@ -105,7 +118,7 @@ bh_status bh_reserve(bh_table *table, uint64_t keys)
     since = bh__enter_alone(table);
     status = table->policy->reserve(table, keys);
     bh__leave_alone(table, since);
-    return status;
+    return status ? status : alive(table->backend);
 }
 
 bh_status bh_compact(bh_table *table)
@@ -118,7 +131,7 @@ bh_status bh_compact(bh_table *table)
     since = bh__enter_alone(table);
     status = table->policy->compact(table);
     bh__leave_alone(table, since);
-    return status;
+    return status ? status : alive(table->backend);
 }
 
 bh_status bh_clear(bh_table *table)
@@ -130,7 +143,7 @@ bh_status bh_clear(bh_table *table)
     since = bh__enter_alone(table);
     table->policy->clear(table);
     bh__leave_alone(table, since);
-    return BH_OK;
+    return alive(table->backend);
 }
 
 static int misaligned(const void *array, uint64_t unit)

@@ -54,6 +54,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.batch = bh__cpu_batch;
     cpu->backend.slices = bh__cpu_slices;
     cpu->backend.pass = cpu_pass;
+    cpu->backend.alive = NULL;
     cpu->backend.clear = cpu_clear;
     cpu->backend.copy = cpu_copy;
     cpu->backend.export_pairs = cpu_export;

@@ -64,19 +64,6 @@ typedef struct call {
     bh_status status;
 } call;
 
-static bh__slice_kind kind_of(const bh__batch *batch, int ordered)
-{
-    if (batch->ops || ordered)
-        return BH_SLICE_MIXED;
-    switch (batch->op) {
-    case BH_FIND: return BH_SLICE_FIND;
-    case BH_INSERT: return BH_SLICE_INSERT;
-    case BH_ERASE: return BH_SLICE_ERASE;
-    case BH_ADD: return BH_SLICE_ADD;
-    default: return BH_SLICE_MIXED;
-    }
-}
-
 /* Takes up to `most` elements of the call; answers the first. */
 static uint64_t take(call *c, uint64_t most)
 {
@@ -295,10 +282,9 @@ bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__bat
     c.table = table;
     c.batch = batch;
     c.next = 0;
-    c.takes_room = batch->ops || (batch->op != BH_FIND && batch->op != BH_UPDATE &&
-                                  batch->op != BH_ERASE);
+    c.takes_room = (uint32_t)bh__takes_room(batch);
     c.ordered = (uint32_t)in_order;
-    c.kernel = table->kernels->slice[kind_of(batch, in_order)];
+    c.kernel = table->kernels->slice[in_order ? BH_SLICE_MIXED : bh__slice_kind_of(batch)];
     c.growth = growth;
     c.status = BH_OK;
 

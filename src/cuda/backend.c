@@ -36,6 +36,11 @@ bh_status bh__cuda_alive(const bh__cuda *cuda)
                     cuda->module->message(lost));
 }
 
+static bh_status cuda_alive(const bh__backend *backend)
+{
+    return bh__cuda_alive((const bh__cuda *)backend);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * memory of tables
  * --------------------------------------------------------------------------------------------- */
@@ -248,6 +253,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->batch = bh__cuda_batch;
     b->slices = NULL;
     b->pass = cuda_pass;
+    b->alive = cuda_alive;
     b->clear = cuda_clear;
     b->copy = cuda_copy;
     b->export_pairs = bh__cuda_export;

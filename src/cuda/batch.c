@@ -414,19 +414,6 @@ static bh_status run_parts(call *c, uint64_t n, uint64_t part)
  * the call
  * --------------------------------------------------------------------------------------------- */
 
-static bh__slice_kind kind_of(const bh__batch *batch)
-{
-    if (batch->ops)
-        return BH_SLICE_MIXED;
-    switch (batch->op) {
-    case BH_FIND: return BH_SLICE_FIND;
-    case BH_INSERT: return BH_SLICE_INSERT;
-    case BH_ERASE: return BH_SLICE_ERASE;
-    case BH_ADD: return BH_SLICE_ADD;
-    default: return BH_SLICE_MIXED;
-    }
-}
-
 /* Enters one array of the call; sets `device` to 1 where it must be staged. */
 static bh_status enter_array(call *c, int which, const void *caller, uint32_t bytes, int in, int out)
 {
@@ -540,9 +527,8 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
     c.table = table;
     c.kernels = (const bh__cuda_kernels *)table->kernels;
     c.op = batch->op;
-    c.kind = kind_of(batch);
-    c.takes_room = batch->ops || (batch->op != BH_FIND && batch->op != BH_UPDATE &&
-                                  batch->op != BH_ERASE);
+    c.kind = bh__slice_kind_of(batch);
+    c.takes_room = bh__takes_room(batch);
     c.may_grow = 1;
     c.why = BH_ERR_FULL;
     status = bh__cuda_alive(c.cuda);

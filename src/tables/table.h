@@ -152,6 +152,8 @@ struct bh__backend {
      * begins with the pointer to the design's descriptor. */
     void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
                  uint64_t grain);
+    /* NULL, or whether the device still works: BH_OK, or BH_ERR_DEVICE and a sentence. */
+    bh_status (*alive)(const bh__backend *);
     /* Zeroes the first `bytes` of a block; copies them to another. */
     void (*clear)(const bh__backend *, const bh__block *, uint64_t bytes);
     void (*copy)(const bh__backend *, const bh__block *to, const bh__block *from, uint64_t bytes);
@@ -244,6 +246,27 @@ static inline void bh__room_give(bh_table *table, uint64_t unused)
 {
     if (unused)
         bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
+}
+
+/* The kind of slice that a call's elements run in when they are as if concurrent. */
+static inline bh__slice_kind bh__slice_kind_of(const bh__batch *whole)
+{
+    if (whole->ops)
+        return BH_SLICE_MIXED;
+    switch (whole->op) {
+    case BH_FIND: return BH_SLICE_FIND;
+    case BH_INSERT: return BH_SLICE_INSERT;
+    case BH_ERASE: return BH_SLICE_ERASE;
+    case BH_ADD: return BH_SLICE_ADD;
+    default: return BH_SLICE_MIXED;
+    }
+}
+
+/* Whether a call may bring new keys. */
+static inline int bh__takes_room(const bh__batch *whole)
+{
+    return whole->ops ||
+           (whole->op != BH_FIND && whole->op != BH_UPDATE && whole->op != BH_ERASE);
 }
 
 /* The elements [first, first + n) of a call. */

@@ -71,6 +71,9 @@ static bool table_is_whole_or_lost(bh_table *table)
         check_status(bh_insert(table, keys, values, KEYS, NULL), BH_ERR_DEVICE);
         check_status(bh_erase(table, keys, KEYS, NULL), BH_ERR_DEVICE);
         check_status(bh_export(table, &cursor, found, NULL, KEYS, &count), BH_ERR_DEVICE);
+        check_status(bh_clear(table), BH_ERR_DEVICE);
+        check_status(bh_reserve(table, 1), BH_ERR_DEVICE);
+        check_status(bh_compact(table), BH_ERR_DEVICE);
         check(strstr(bh_error_detail(), "failed") != NULL, "it says: %s", bh_error_detail());
         return true;
     }
