@@ -2,8 +2,8 @@
  * bulkhash: hash tables for arrays.
  *
  * One call inserts, finds, updates, reduces or erases a whole array of keys.
- * A program makes a context (where the work is done: the cores of this machine
- * now, a GPU later), makes tables in it, and hands arrays to them:
+ * A program makes a context (where the work is done: the cores of this machine,
+ * or an NVIDIA GPU), makes tables in it, and hands arrays to them:
  *
  *     bh_context *context;
  *     bh_table_options options;
@@ -339,7 +339,8 @@ BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t stru
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown struct_size or enum, fills outside their range or
  * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
  * BH_ERR_UNSUPPORTED (widths or a design this version does not have); BH_ERR_FULL (`capacity`
- * needs more than max_host_bytes); BH_ERR_MEMORY (the system gave no memory or no random seed).
+ * needs more than max_host_bytes, on a GPU max_device_bytes); BH_ERR_MEMORY (the system or the GPU
+ * gave no memory, or the system no random seed); BH_ERR_DEVICE (the GPU has failed).
  */
 BH_API bh_status bh_table_create(bh_context *context, const bh_table_options *options,
                                  bh_table **table);
@@ -440,7 +441,8 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  *
  * These see or change one instant of the table: they wait until the running slices of other
  * calls (some thousand operations each; on a GPU whole calls) have ended, and others wait for them.
- * On a GPU each may also answer BH_ERR_DEVICE, once it has failed.
+ * On a GPU each may also answer BH_ERR_DEVICE, once it has failed, and an export to arrays of the
+ * host BH_ERR_MEMORY, without temporary memory.
  * ------------------------------------------------------------------------------------------ */
 
 /*

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* RTLD_NODELETE: what the library has begun (threads, handlers) may outlast who asked for it. */
+/* It is never closed: what it has begun (threads, handlers) may outlast who asked for it. */
 static void *open_library(const char *path)
 {
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* Beside the file that holds this function: the shared library, or the program that it is in. */
@@ -48,6 +48,5 @@ const void *bh__library_symbol(const char *path, const char *symbol, const char 
     found = dlsym(library, symbol);
     if (!found)
         *reason = dlerror();
-    dlclose(library);
     return found;
 }

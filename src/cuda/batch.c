@@ -63,6 +63,7 @@ typedef struct call {
     int takes_room;
     uint32_t *names[2]; /* on the device: who is to run, who stalled */
     int may_grow;
+    uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
     bh_status why;    /* what is refused is refused for */
     bh_status status; /* the call's */
 } call;
@@ -89,6 +90,9 @@ static unsigned char *seen(const call *c, int which, uint64_t first)
 
 /* Elements that the policy sees to at a time, if need be by one thread of the GPU. */
 #define FEW 256u
+
+/* So often in a row it may find no place for any of them before the call gives up. */
+#define VAIN_MOST 16u
 
 /* Memory on the device for them, and what the host knows of them. */
 typedef struct few {
@@ -211,7 +215,10 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t fi
     const bh_table_options *o = &c->table->options;
     uint32_t some = (uint32_t)(*count < FEW ? *count : FEW), kept = 0;
     bh_status status = BH_OK;
+    const bh_system *system = &c->cuda->backend.system;
     bh__resolved resolved;
+    int refused;
+    uint64_t since;
     void *device = NULL;
     bh__slice slice;
     int error;
@@ -220,21 +227,27 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t fi
     error = c->cuda->module->allocate(c->cuda->gpu,
                                       (uint64_t)some * (o->key_bytes + o->value_bytes + 4) + 320,
                                       &device);
+    if (error)
+        return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to place %u keys: %.100s",
+                        some, c->cuda->module->message(error));
+    f.device = (unsigned char *)device;
+    error = gather_few(c, &f, *names, some, first, &slice);
     if (!error) {
-        f.device = (unsigned char *)device;
-        error = gather_few(c, &f, *names, some, first, &slice);
-        if (!error) {
-            resolved = c->table->policy->resolve(c->table, &slice, &c->may_grow, &c->why);
-            status = bh__cuda_alive(c->cuda);
-            if (!status)
-                error = bh__cuda_note(c->cuda,
-                                      settle_few(c, &f, *names, some, first, &slice,
-                                                 resolved == BH_RESOLVED_REFUSED, &kept));
-            if (!status && resolved == BH_RESOLVED_REFUSED && !c->status)
-                c->status = c->why;
-        }
-        (void)c->cuda->module->release(c->cuda->gpu, device);
+        since = system->clock_nanoseconds(system->state);
+        resolved = c->table->policy->resolve(c->table, &slice, &c->may_grow, &c->why);
+        since = system->clock_nanoseconds(system->state) - since;
+        if (since > c->table->longest_pause_ns)
+            c->table->longest_pause_ns = since;
+        refused = resolved == BH_RESOLVED_REFUSED;
+        status = bh__cuda_alive(c->cuda);
+        if (!status)
+            error = bh__cuda_note(
+                c->cuda, settle_few(c, &f, *names, some, first, &slice, refused, &kept));
+        if (!status && refused && !c->status)
+            c->status = c->why;
+        c->vain = refused && kept + slice.refused == some ? c->vain + 1 : 0;
     }
+    (void)c->cuda->module->release(c->cuda->gpu, device);
     if (error && !status)
         status = failed(c, error);
     *names += some - kept;
@@ -287,6 +300,7 @@ static int launch(call *c, const uint32_t *names, uint64_t count, uint64_t first
     if (error)
         job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
+    job->slice.moved = job->moved != 0;
     job->slice.target = c->cuda->backend.target;
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
@@ -324,7 +338,8 @@ static bh_status run_part(call *c, uint64_t first, uint64_t count)
             /* As long as some are done it helps to launch the others again: there is room, and
              * keys have moved. When it helps nobody, one thread looks further for a few. */
             status = resolve(c, &stalled, &count, first);
-            if (status || !count)
+            /* Each time one thread has searched far in vain for some: the others stay undone. */
+            if (status || !count || c->vain == VAIN_MOST)
                 return status;
         }
         names = stalled;
@@ -359,7 +374,11 @@ static int copy_out(call *c, uint64_t first, uint64_t count)
             error = c->cuda->module->copy(c->cuda->gpu, a->caller + first * a->bytes, a->device,
                                           count * a->bytes);
     }
-    return bh__cuda_note(c->cuda, error ? error : c->cuda->module->wait(c->cuda->gpu));
+    if (error)
+        (void)c->cuda->module->wait(c->cuda->gpu);
+    else
+        error = c->cuda->module->wait(c->cuda->gpu);
+    return bh__cuda_note(c->cuda, error);
 }
 
 /* Marks elements of a part as not done: as long as they are not, and for good where they cannot. */
@@ -379,6 +398,8 @@ static void mark_rest(call *c, uint64_t first, uint64_t n)
         memset(a->caller + first, BH_NOT_DONE, n - first);
     else if (a->caller)
         (void)mark_part(c, first, n - first);
+    /* Nothing is on its way to or from the caller's arrays any more. */
+    (void)c->cuda->module->wait(c->cuda->gpu);
 }
 
 static bh_status run_parts(call *c, uint64_t n, uint64_t part)

@@ -73,11 +73,12 @@ BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind)
 {
     const uint32_t lane = threadIdx.x % 32, here = __activemask();
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
-    const uint32_t same = __match_any_sync(here, (unsigned long long)key);
+    uint32_t same = __match_any_sync(here, (unsigned long long)key);
 
-    if (BH_CUDA_TILE > 1 || kind == BH_FIND)
-        return 1u << lane;
-    return slice->ops ? same & __match_any_sync(same, kind) : same;
+    /* All lanes that a mask names must take part. */
+    if (slice->ops)
+        same &= __match_any_sync(here, kind);
+    return BH_CUDA_TILE > 1 || kind == BH_FIND ? 1u << lane : same;
 }
 
 /* The value that stands for those of the twins. */
@@ -157,6 +158,8 @@ BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind)
     } else if (slice.outcomes && bh_cuda_lane() == 0) {
         slice.outcomes[at] = op.outcome;
     }
+    if (slice.moved)
+        job->moved = 1;
     bh_cuda_count(&job->slice.inserted, slice.inserted);
     bh_cuda_count(&job->slice.erased, slice.erased);
     bh_cuda_count(&job->slice.assigned, slice.assigned);

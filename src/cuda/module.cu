@@ -160,6 +160,7 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
 
     if (error || !n)
         return error;
+    (void)cudaGetLastError();
     if (bytes == 8)
         gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
             (uint64_t *)to, (const uint64_t *)from, names, n);
@@ -179,6 +180,7 @@ static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_
 
     if (error || !n)
         return error;
+    (void)cudaGetLastError();
     scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(to, from, names, n);
     return (int)cudaGetLastError();
 }
@@ -197,6 +199,7 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
 {
     int error = enter(gpu);
 
+    (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
     return error || !n ? error : ((const bh__gpu_kernels *)kernels)->slice[kind](gpu, job, n);
 }
 
@@ -205,6 +208,7 @@ static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, vo
 {
     int error = enter(gpu);
 
+    (void)cudaGetLastError();
     return error || !items ? error : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
 }
 

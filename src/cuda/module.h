@@ -20,8 +20,8 @@
 
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
-    (1ull << 48 | (uint64_t)sizeof(bh__slice) << 32 | (uint64_t)sizeof(bh_table_options) << 16 |   \
-     (uint64_t)BH_PASSES << 8 | BH_SLICE_KINDS)
+    ((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 4099 + sizeof(bh__slice)) * 4099 +           \
+       sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 + sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
 
@@ -35,6 +35,7 @@ typedef struct bh__cuda_job {
     uint64_t stalled_count;
     uint64_t room; /* new keys that may be inserted */
     uint64_t room_taken; /* by those that might insert one, where there is not room for all */
+    uint64_t moved;      /* keys that were there have changed their places */
 } bh__cuda_job;
 
 /* The kernels of one design for one pair of widths, as far as the library knows them; the module

@@ -273,11 +273,12 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kin
         one.ordered = 1; /* the kernel of mixed operations shall not sort one by kind */
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
-        one.stalled_path = 0;
+        one.stalled_path = one.moved = 0;
         k->scalar->slice[kind](&one);
         if (one.stalled) {
             job->stalled[job->stalled_count++] = at;
         }
+        job->moved |= one.moved;
         job->slice.inserted += one.inserted;
         job->slice.erased += one.erased;
         job->slice.assigned += one.assigned;

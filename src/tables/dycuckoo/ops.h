@@ -212,7 +212,7 @@ BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begi
 
 /* A pass locks a bucket of another subtable: other tasks may want it too. They hold it for a few
  * stores, and wait for nothing meanwhile, so it is asked for again until it is had. (What is done
- * with the bucket and letting go stand within that loop: groups in lockstep leave a loop
+ * with the bucket and letting go are one function with the asking: groups in lockstep leave a loop
  * together, so whoever has the bucket would wait for those who want it.) */
 BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 {
@@ -998,27 +998,32 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&split->moved, moved);
 }
 
-/* Brings one key home if there is room, else counts it in its home's filter, which is being made
- * anew. Answers how many keys were moved. */
-BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
+/* One attempt to bring a key home if there is room, else to count it in its home's filter, which is
+ * being made anew. Answers 0 when the bucket is locked; *moved is raised when the key has moved. */
+BH_FN_RARE int DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
 {
-    uint32_t refused = 0, moved;
     uint64_t meta;
 
-    for (;;) {
-        if (!bh_turn(refused))
-            continue;
-        if (!bh_dy_try_lock(key->to, &meta)) {
-            refused++;
-            continue;
-        }
-        moved = !DY(full)(meta);
-        if (moved)
-            DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
-        else
-            bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
-        return moved;
+    if (!bh_dy_try_lock(key->to, &meta))
+        return 0;
+    if (DY(full)(meta)) {
+        bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
+    } else {
+        DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
+        ++*moved;
     }
+    return 1;
+}
+
+/* Answers how many keys were moved. */
+BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
+{
+    uint32_t refused = 0;
+    uint64_t moved = 0;
+
+    while (!bh_turn(refused) || !DY(try_go_home)(key, &moved))
+        refused++;
+    return (uint32_t)moved;
 }
 
 /*
@@ -1081,34 +1086,37 @@ BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, ui
     return moving;
 }
 
-/* Lets it go there, unless there is no room. A key that leaves its home is counted there, in the
- * half that stays, `half` bytes below. Answers whether it went. */
+/* One attempt to let it go there, unless there is no room. A key that leaves its home is counted
+ * there, in the half that stays, `half` bytes below. Answers 0 when the bucket is locked; *went is
+ * set when the key went. */
+BH_FN_RARE int DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
+{
+    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta, home = key->from - half;
+
+    if (!bh_dy_try_lock(key->to, &to_meta))
+        return 0;
+    *went = !DY(full)(to_meta);
+    if (!*went) {
+        bh_dy_unlock(key->to, to_meta);
+    } else if (key->homeward) {
+        to_meta = bh_dy_count_down(to_meta, key->counter);
+        DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
+    } else {
+        bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
+        DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
+    }
+    return 1;
+}
+
+/* Answers whether it went. */
 BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
 {
-    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta;
-    uint64_t home = key->from - half;
     uint32_t refused = 0;
-    int went;
+    int went = 0;
 
-    for (;;) {
-        if (!bh_turn(refused))
-            continue;
-        if (!bh_dy_try_lock(key->to, &to_meta)) {
-            refused++;
-            continue;
-        }
-        went = !DY(full)(to_meta);
-        if (!went) {
-            bh_dy_unlock(key->to, to_meta);
-        } else if (key->homeward) {
-            to_meta = bh_dy_count_down(to_meta, key->counter);
-            DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
-        } else {
-            bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
-            DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
-        }
-        return went;
-    }
+    while (!bh_turn(refused) || !DY(try_go_out)(key, half, &went))
+        refused++;
+    return went;
 }
 
 /*
