@@ -367,9 +367,10 @@ BH_API void bh_table_destroy(bh_table *table);
  * The caller owns all arrays; they must stay unchanged until the call returns. On a CPU context
  * they lie in host memory. On a GPU each may lie on the host, from where it is copied part by
  * part, or on the device, where it is used in place; on another device it is BH_ERR_ARGUMENT.
- * Calls are synchronous: results are complete when the call returns. Any number of
- * threads may call the same table at once; on a GPU one call runs after the other. Large calls use the context's executor, small ones
- * run in the calling thread and wake no other, unless a large table must grow or shrink.
+ * Calls are synchronous: results are complete when the call returns. Any number of threads may
+ * call the same table at once; on a GPU one call runs after the other. Large calls use the
+ * context's executor, small ones run in the calling thread and wake no other, unless a large table
+ * must grow or shrink.
  *
  * Duplicates: each element takes effect at one instant between call and return, on its own; the
  * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
