@@ -45,10 +45,11 @@
 /* An array of the call: where the caller has it, and a copy of a part of it on the device. */
 typedef struct staged {
     unsigned char *caller; /* NULL: not there */
-    unsigned char *device; /* NULL: used in place */
+    unsigned char *device; /* the copy, where the array is on the host */
     uint32_t bytes;        /* of an element */
-    uint32_t in;           /* is read */
-    uint32_t out;          /* is written */
+    uint8_t on_host;       /* else it is used in place */
+    uint8_t in;            /* is read */
+    uint8_t out;           /* is written */
 } staged;
 
 enum { KEYS, VALUES, VALUES_OUT, OUTCOMES, OPS, ARRAYS };
@@ -58,6 +59,7 @@ typedef struct call {
     bh_table *table;
     const bh__cuda_kernels *kernels;
     staged array[ARRAYS];
+    int given; /* the array that values are read from: bh_apply's is the one that it writes */
     bh_op op;
     bh__slice_kind kind;
     int takes_room;
@@ -81,7 +83,7 @@ static unsigned char *seen(const call *c, int which, uint64_t first)
 
     if (!a->caller)
         return NULL;
-    return a->device ? a->device : a->caller + first * a->bytes;
+    return a->on_host ? a->device : a->caller + first * a->bytes;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -137,8 +139,8 @@ static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count, ui
         f->list[i] = (uint16_t)i;
     error = m->gather(gpu, (void *)(uintptr_t)slice->keys, seen(c, KEYS, first), o->key_bytes,
                       names, count);
-    if (!error && seen(c, VALUES, first))
-        error = m->gather(gpu, (void *)(uintptr_t)slice->values, seen(c, VALUES, first),
+    if (!error && seen(c, c->given, first))
+        error = m->gather(gpu, (void *)(uintptr_t)slice->values, seen(c, c->given, first),
                           o->value_bytes, names, count);
     else
         slice->values = NULL;
@@ -166,7 +168,7 @@ static int settle_few(call *c, few *f, uint32_t *names, uint32_t count, uint64_t
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
     uint8_t *outcomes = seen(c, OUTCOMES, first);
-    uint32_t done = 0, i;
+    uint32_t sorted[FEW], done = 0, keep, i;
     int error = m->copy(gpu, f->list, slice->list, (uint64_t)slice->stalled * sizeof *f->list);
 
     if (!error)
@@ -186,27 +188,22 @@ static int settle_few(call *c, few *f, uint32_t *names, uint32_t count, uint64_t
     *kept = 0;
     for (i = 0; i < count; i++)
         *kept += f->left[i];
-    {
-        uint32_t sorted[FEW], keep = count - *kept;
-
-        for (i = 0; i < count; i++) {
-            if (f->left[i]) {
-                sorted[keep++] = f->names[i];
-            } else {
-                f->outcomes[done] = f->outcomes[i];
-                sorted[done++] = f->names[i];
-            }
+    keep = count - *kept;
+    for (i = 0; i < count; i++) {
+        if (f->left[i]) {
+            sorted[keep++] = f->names[i];
+        } else {
+            f->outcomes[done] = f->outcomes[i];
+            sorted[done++] = f->names[i];
         }
-        error = m->copy(gpu, names, sorted, (uint64_t)count * sizeof *names);
-        if (!error && outcomes && done) {
-            error = m->copy(gpu, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
-            if (!error)
-                error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
-        }
-        if (!error)
-            error = m->wait(gpu);
     }
-    return error;
+    error = m->copy(gpu, names, sorted, (uint64_t)count * sizeof *names);
+    if (!error && outcomes && done) {
+        error = m->copy(gpu, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
+        if (!error)
+            error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
+    }
+    return error ? error : m->wait(gpu);
 }
 
 /* Has the policy see to the first elements of a list; *names and *count become what is left. */
@@ -284,7 +281,7 @@ static int launch(call *c, const uint32_t *names, uint64_t count, uint64_t first
     memset(job, 0, sizeof *job);
     job->slice.geometry = table->policy->geometry(table);
     job->slice.keys = seen(c, KEYS, first);
-    job->slice.values = seen(c, VALUES, first);
+    job->slice.values = seen(c, c->given, first);
     job->slice.values_out = seen(c, VALUES_OUT, first);
     job->slice.outcomes = seen(c, OUTCOMES, first);
     job->slice.ops = seen(c, OPS, first);
@@ -354,8 +351,7 @@ static int copy_in(call *c, uint64_t first, uint64_t count)
     for (i = 0; i < ARRAYS && !error; i++) {
         const staged *a = &c->array[i];
 
-        /* Lookups leave the values of missing keys as they are. */
-        if (a->device && (a->in || i == VALUES_OUT))
+        if (a->on_host && a->in)
             error = c->cuda->module->copy(c->cuda->gpu, a->device, a->caller + first * a->bytes,
                                           count * a->bytes);
     }
@@ -365,20 +361,17 @@ static int copy_in(call *c, uint64_t first, uint64_t count)
 /* What has been done and cannot be told is lost. */
 static int copy_out(call *c, uint64_t first, uint64_t count)
 {
-    int error = 0, i;
+    int error = 0, waited, i;
 
     for (i = 0; i < ARRAYS && !error; i++) {
         const staged *a = &c->array[i];
 
-        if (a->device && a->out)
+        if (a->on_host && a->out)
             error = c->cuda->module->copy(c->cuda->gpu, a->caller + first * a->bytes, a->device,
                                           count * a->bytes);
     }
-    if (error)
-        (void)c->cuda->module->wait(c->cuda->gpu);
-    else
-        error = c->cuda->module->wait(c->cuda->gpu);
-    return bh__cuda_note(c->cuda, error);
+    waited = c->cuda->module->wait(c->cuda->gpu);
+    return bh__cuda_note(c->cuda, error ? error : waited);
 }
 
 /* Marks elements of a part as not done: as long as they are not, and for good where they cannot. */
@@ -394,7 +387,7 @@ static void mark_rest(call *c, uint64_t first, uint64_t n)
 {
     const staged *a = &c->array[OUTCOMES];
 
-    if (a->caller && a->device)
+    if (a->caller && a->on_host)
         memset(a->caller + first, BH_NOT_DONE, n - first);
     else if (a->caller)
         (void)mark_part(c, first, n - first);
@@ -435,28 +428,27 @@ static bh_status run_parts(call *c, uint64_t n, uint64_t part)
  * the call
  * --------------------------------------------------------------------------------------------- */
 
-/* Enters one array of the call; sets `device` to 1 where it must be staged. */
-static bh_status enter_array(call *c, int which, const void *caller, uint32_t bytes, int in, int out)
+/* Enters one array of the call, and finds out where it lies. */
+static bh_status enter_array(call *c, int which, const void *caller, uint32_t bytes, uint8_t in,
+                             uint8_t out)
 {
     staged *a = &c->array[which];
     bh__where_is where = BH_IS_HOST;
     int error;
 
-    memset(a, 0, sizeof *a);
     if (!caller || !bytes)
         return BH_OK;
     a->caller = (unsigned char *)(uintptr_t)caller;
     a->bytes = bytes;
-    a->in = (uint32_t)in;
-    a->out = (uint32_t)out;
+    a->in = in;
+    a->out = out;
     error = c->cuda->module->where(c->cuda->gpu, caller, &where);
     if (error)
         return bh__fail(BH_ERR_DEVICE, "the GPU does not know an array: %.200s",
                         c->cuda->module->message(error));
     if (where == BH_IS_ELSEWHERE)
         return bh__fail(BH_ERR_ARGUMENT, "an array lies on another GPU than the table");
-    if (where == BH_IS_HOST)
-        a->device = a->caller; /* for now: see stage */
+    a->on_host = where == BH_IS_HOST;
     return BH_OK;
 }
 
@@ -467,7 +459,7 @@ static int stage(call *c, uint64_t part, void **memory)
     int named = c->kind != BH_SLICE_FIND, error, i;
 
     for (i = 0; i < ARRAYS; i++)
-        if (c->array[i].device)
+        if (c->array[i].on_host)
             bytes += (part * c->array[i].bytes + 63) / 64 * 64;
     if (named)
         bytes += 2 * ((part * sizeof(uint32_t) + 63) / 64 * 64);
@@ -478,7 +470,7 @@ static int stage(call *c, uint64_t part, void **memory)
     if (error)
         return error;
     for (i = 0; i < ARRAYS; i++) {
-        if (!c->array[i].device)
+        if (!c->array[i].on_host)
             continue;
         c->array[i].device = (unsigned char *)*memory + at;
         at += (part * c->array[i].bytes + 63) / 64 * 64;
@@ -500,7 +492,7 @@ static bh_status check_ops(call *c, const bh__batch *batch)
 
     if (!batch->ops)
         return BH_OK;
-    if (c->array[OPS].device)
+    if (c->array[OPS].on_host)
         return bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
     for (first = 0; first < batch->n && !status; first += count) {
         int error;
@@ -518,15 +510,13 @@ static bh_status check_ops(call *c, const bh__batch *batch)
 static bh_status enter_arrays(call *c, const bh__batch *batch)
 {
     const bh_table_options *o = &c->table->options;
-    const int writes_values = batch->values_out != NULL;
     bh_status status = enter_array(c, KEYS, batch->keys, o->key_bytes, 1, 0);
 
+    /* Read too: missing keys leave their values as they are. */
     if (!status)
-        status = enter_array(c, VALUES_OUT, batch->values_out, o->value_bytes, 0, writes_values);
-    /* bh_apply gives one array as both. */
-    if (!status && batch->values && batch->values == batch->values_out)
-        c->array[VALUES].caller = NULL;
-    else if (!status)
+        status = enter_array(c, VALUES_OUT, batch->values_out, o->value_bytes, 1, 1);
+    c->given = batch->values && batch->values == batch->values_out ? VALUES_OUT : VALUES;
+    if (!status && c->given == VALUES)
         status = enter_array(c, VALUES, batch->values, o->value_bytes, 1, 0);
     if (!status)
         status = enter_array(c, OUTCOMES, batch->outcomes, 1, 0, 1);
@@ -559,16 +549,13 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
         return status;
     part = c.kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
     for (i = 0; i < ARRAYS; i++)
-        if (c.array[i].device)
+        if (c.array[i].on_host)
             part = STAGED_MOST;
     part = part < batch->n ? part : batch->n;
     error = stage(&c, part, &memory);
     if (error)
         return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements: %.100s",
                         (unsigned long long)part, c.cuda->module->message(error));
-    /* One array is read and written: the copy of it serves both. */
-    if (batch->values && batch->values == batch->values_out)
-        c.array[VALUES] = c.array[VALUES_OUT], c.array[VALUES].in = c.array[VALUES].out = 0;
 
     bh__gate_enter_alone(&table->gate, &backend->system);
     status = run_parts(&c, batch->n, part);
@@ -604,7 +591,7 @@ bh_status bh__cuda_export(const bh__backend *backend, bh_table *table, uint64_t 
         status = enter_array(&c, VALUES, values, o->value_bytes, 0, 1);
     if (status || !room)
         return status;
-    in_place = !c.array[KEYS].device && !c.array[VALUES].device;
+    in_place = !c.array[KEYS].on_host && !c.array[VALUES].on_host;
     part = in_place || room < EXPORTED_MOST ? room : EXPORTED_MOST;
     error = stage(&c, part, &memory);
     if (error)
