@@ -12,7 +12,7 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run compare-kmers results test test-huge test-long clean
+.PHONY: help setup build run compare-kmers results test test-huge test-long sanitize-gpu clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,12 @@ test-long: ## Go on with fresh seeds, HOURS=0.5 for half an hour (1): histories,
 	cmake --preset release $(STRICT)
 	$(call BUILD,release)
 	@JOBS=$(JOBS) scripts/test-long.sh build/release $(HOURS)
+
+sanitize-gpu: ## Run compute-sanitizer over small tables (where there is a GPU).
+	@scripts/setup.sh
+	cmake --preset release $(STRICT)
+	$(call BUILD,release) --target bulkhash_cuda --target differential-random_ops
+	@scripts/sanitize-gpu.sh build/release
 
 clean: ## Remove everything that was built or downloaded.
 	rm -rf build

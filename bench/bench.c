@@ -123,6 +123,36 @@ void check_values(const bench *b, const void *values, const void *keys, uint64_t
             fail("a value that was found is wrong");
 }
 
+void fill_half(const bench *b, void *keys, const void *there, const void *absent, uint64_t n)
+{
+    uint64_t i;
+
+    for (i = 0; i < n; i++)
+        memcpy(key_at(b, keys, i), key_at(b, i % 2 ? there : absent, i), b->settings.key_bytes);
+}
+
+void fill_mixed(const bench *b, uint8_t *ops, void *keys, const void *there, const void *absent,
+                uint64_t n)
+{
+    uint64_t random = 1, i;
+
+    for (i = 0; i < n; i++) {
+        uint64_t draw = bh_seed_next(&random) >> 62;
+
+        ops[i] = draw == 0 ? BH_INSERT : draw == 1 ? BH_ERASE : BH_FIND;
+        memcpy(key_at(b, keys, i), key_at(b, draw ? there : absent, i), b->settings.key_bytes);
+    }
+}
+
+uint64_t sum_of(const void *array, uint64_t n, uint32_t bytes)
+{
+    uint64_t sum = 0, i;
+
+    for (i = 0; i < n; i++)
+        sum += load(array, i, bytes);
+    return bytes == 4 ? (uint32_t)sum : sum;
+}
+
 #define ZIPF 0.99
 
 typedef struct zipf {
@@ -344,13 +374,20 @@ void enter(result *r, uint64_t n, double taken)
     sample(&r->mops, (double)n / taken * 1e-6);
 }
 
-double enter_beside(result *r, uint64_t n, double taken, double before, limit *l)
+void enter_between(result *r, uint64_t n, double taken, double before, double after)
 {
-    double after = limit_run(l), around = (before + after) / 2;
+    double around = (before + after) / 2;
 
     enter(r, n, taken);
     sample(&r->limit, around);
     sample(&r->ratio, (double)n / taken * 1e-6 / around);
+}
+
+double enter_beside(result *r, uint64_t n, double taken, double before, limit *l)
+{
+    double after = limit_run(l);
+
+    enter_between(r, n, taken, before, after);
     return after;
 }
 
@@ -380,6 +417,8 @@ result by_limit(const bench *b, const result *r, double bar)
     return judged;
 }
 
+#define UNSUPPORTED "not supported"
+
 static void print_number(const char *name, double number, int known)
 {
     if (known)
@@ -397,21 +436,24 @@ static void print_json(const bench *b, result *r, samples *judged, int met)
 {
     printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"%s\",\"device\":\"%s\","
            "\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
-           r->experiment, r->name + strspn(r->name, " "), r->design ? r->design : "dycuckoo",
-           b->info.device, b->info.target, r->op,
+           r->experiment, r->name + strspn(r->name, " "),
+           r->design ? r->design : b->settings.design, b->info.device, b->info.target, r->op,
            (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);
     printf(",\"skew\":\"%s\",\"batch\":%llu,\"threads\":%u,\"state\":\"%s\","
-           "\"page_bytes\":%llu",
+           "\"page_bytes\":%llu,\"clock\":\"%s\"",
            r->skew ? r->skew : "uniform", (unsigned long long)r->batch,
            r->threads ? r->threads : b->info.threads, r->state,
-           (unsigned long long)r->page_bytes);
+           (unsigned long long)r->page_bytes, r->clock ? r->clock : "wall");
     print_median("mops", &r->mops);
     print_median("limit_mlines", &r->limit);
+    printf(",\"limit_is\":\"%s\"", !r->limit.count ? "none" : r->limit_is ? r->limit_is : "lines");
     print_median("ratio_to_limit", &r->ratio);
     print_number("bytes_per_key", r->bytes_per_key, r->bytes_per_key > 0);
-    printf(",\"figure\":\"%s\"", r->figure ? r->figure : "ratio to the limit");
+    printf(",\"figure\":\"%s\"", r->unsupported ? UNSUPPORTED
+                               : r->figure      ? r->figure
+                                                : "ratio to the limit");
     print_median("value", judged);
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
@@ -438,13 +480,28 @@ static void print_value(const char *name, samples *s)
         printf(" (%.*f to %.*f)", d, s->at[0], d, s->at[s->count - 1]);
 }
 
-static void print_text(result *r, samples *judged, int met)
+/* A GPU does in a second what cores do in a hundred. */
+static void print_rate(const bench *b, samples *s, const char *unit)
+{
+    if (b->on_gpu)
+        printf(" %8.3f G%s/s", median(s) * 1e-3, unit);
+    else
+        printf(" %8.1f M%s/s", median(s), unit);
+}
+
+static void print_text(const bench *b, result *r, samples *judged, int met)
 {
     printf("%-26s", r->name);
+    if (r->unsupported)
+        printf("   " UNSUPPORTED);
     if (r->mops.count)
-        printf(" %8.1f M/s", median(&r->mops));
+        print_rate(b, &r->mops, "");
     if (r->limit.count) {
-        printf("   limit %7.1f M lines/s", median(&r->limit));
+        char unit[32];
+
+        snprintf(unit, sizeof unit, " %s", r->limit_is ? r->limit_is : "lines");
+        printf("   limit");
+        print_rate(b, &r->limit, unit);
         print_value("ratio", &r->ratio);
     }
     if (r->value.count)
@@ -466,6 +523,6 @@ void print(const bench *b, result *r)
     if (b->settings.json)
         print_json(b, r, judged, met);
     else
-        print_text(r, judged, met);
+        print_text(b, r, judged, met);
     fflush(stdout);
 }

@@ -20,6 +20,9 @@
 
 /* As the options of the program say. */
 typedef struct settings {
+    const char *device;
+    const char *design;
+    bh_design design_is; /* what the name of the design stands for */
     uint64_t keys;
     int keys_given; /* by --keys or --quick */
     double fill;
@@ -34,10 +37,12 @@ typedef struct settings {
 typedef struct bench {
     settings settings;
     bh_context *context;
-    const bh__backend *backend; /* the context's */
+    const bh__backend *backend; /* the context's, but on a GPU that of a context on the CPU, for the
+                                   host's part of the work */
     bh_context_info info;
     limit *limit; /* NULL before bench_limit() */
     uint64_t limit_bytes;
+    struct on_gpu *on_gpu; /* NULL: this run is on the CPU */
 } bench;
 
 typedef struct samples {
@@ -51,12 +56,15 @@ typedef struct result {
     const char *experiment;
     const char *name; /* how the line of text begins */
     const char *op;
-    const char *design;  /* NULL: dycuckoo */
+    const char *design;  /* NULL: that of the settings */
     const char *state;   /* of the table: fresh, grown, turned over */
     const char *skew;    /* of the keys; NULL: uniform */
     double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
     uint64_t batch;      /* keys of one call */
     uint32_t threads;    /* 0: those of the context */
+    const char *clock;   /* NULL: that of the wall; "events": that of the GPU */
+    const char *limit_is; /* what the limit is a number of; NULL: lines */
+    int unsupported;     /* by this design on this device, so there is nothing else to say */
     const char *figure;  /* what `value` is; NULL: the ratio to the limit is what is judged */
     double bar;          /* what is asked for, at least; 0: nothing */
     int bar_is_most;     /* at most */
@@ -82,6 +90,10 @@ void run_hashfight(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_primitives(bench *b);
+void run_gpu_limits(bench *b);
+void run_gpu_operations(bench *b);
+void run_gpu_growth(bench *b);
+void run_gpu_host(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() with the library's if the call failed. */
@@ -113,6 +125,17 @@ void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64
 /* Brings n of `count` keys, drawn at random, to their end; with n = count it shuffles them all.
  * `random` is the state that the drawing goes on from. */
 void draw_last(const bench *b, void *keys, uint64_t count, uint64_t n, uint64_t *random);
+
+/* n keys, every second of which is there: those with an odd index. */
+void fill_half(const bench *b, void *keys, const void *there, const void *absent, uint64_t n);
+
+/* For bh_apply: half finds, a quarter inserts of new keys, a quarter erasures of others that are
+ * there. */
+void fill_mixed(const bench *b, uint8_t *ops, void *keys, const void *there, const void *absent,
+                uint64_t n);
+
+/* The sum of n elements of 4 or 8 bytes, as a number of as many. */
+uint64_t sum_of(const void *array, uint64_t n, uint32_t bytes);
 
 /* Ends the program unless each value is the one that goes with its key. */
 void check_values(const bench *b, const void *values, const void *keys, uint64_t n);
@@ -153,9 +176,10 @@ void sample(samples *s, double value);
 /* Says which table the result is about. */
 void result_table(result *r, const bh_table_stats *stats);
 
-/* Enters a run of n keys in `taken` seconds; enter_beside() one that stands between the limit
- * `before` and the limit now, which it answers. */
+/* Enters a run of n keys in `taken` seconds; enter_between() one that stands between the limits
+ * before and after it; enter_beside() one between `before` and the limit now, which it answers. */
 void enter(result *r, uint64_t n, double taken);
+void enter_between(result *r, uint64_t n, double taken, double before, double after);
 double enter_beside(result *r, uint64_t n, double taken, double before, limit *l);
 
 /* Two tables that are given the same, one right after the other, because a rate of a machine that

@@ -15,28 +15,42 @@
 #include <string.h>
 
 #include "bench.h"
+#include "on_gpu.h"
 
 static const struct {
     const char *name;
-    void (*run)(bench *b);
-    int by_default;
-    int any_widths; /* not only u32 -> u32 */
+    void (*run)(bench *b);    /* NULL: not on the CPU */
+    void (*on_gpu)(bench *b); /* NULL: not on a GPU */
+    int by_default;           /* on the CPU; on a GPU all are */
+    int any_widths;           /* not only u32 -> u32 */
 } experiments[] = {
-    {"operations", run_operations, 1, 1},
-    {"growth", run_growth, 1, 1},
-    {"turnover", run_turnover, 0, 1},
-    {"peers", run_peers, 0, 1},
-    {"hashfight", run_hashfight, 0, 1},
-    {"calls", run_calls, 0, 1},
-    {"threads", run_threads, 0, 1},
-    {"sizes", run_sizes, 0, 1},
-    {"dynamic", run_dynamic, 0, 0},
-    {"hostile", run_hostile, 0, 0},
-    {"lines", run_lines, 0, 0},
-    {"primitives", run_primitives, 0, 1},
+    {"limits", NULL, run_gpu_limits, 0, 1},
+    {"operations", run_operations, run_gpu_operations, 1, 1},
+    {"growth", run_growth, run_gpu_growth, 1, 1},
+    {"host", NULL, run_gpu_host, 0, 1},
+    {"turnover", run_turnover, NULL, 0, 1},
+    {"peers", run_peers, NULL, 0, 1},
+    {"hashfight", run_hashfight, NULL, 0, 1},
+    {"calls", run_calls, NULL, 0, 1},
+    {"threads", run_threads, NULL, 0, 1},
+    {"sizes", run_sizes, NULL, 0, 1},
+    {"dynamic", run_dynamic, NULL, 0, 0},
+    {"hostile", run_hostile, NULL, 0, 0},
+    {"lines", run_lines, NULL, 0, 0},
+    {"primitives", run_primitives, NULL, 0, 1},
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof experiments[0])
+
+static const struct {
+    const char *name;
+    bh_design is;
+} designs[] = {
+    {"dycuckoo", BH_DYCUCKOO},     {"hashfight", BH_HASHFIGHT}, {"stadium", BH_STADIUM},
+    {"dachash", BH_DACHASH},       {"workingset", BH_WORKINGSET},
+};
+
+#define DESIGNS (sizeof designs / sizeof designs[0])
 
 static const char usage_text[] =
     "Usage: bulkhash bench [OPTION]...\n"
@@ -46,9 +60,12 @@ static const char usage_text[] =
     "repetitions with the lowest and highest, and whether it meets the bar.\n"
     "\n"
     "  -e, --experiment NAME  one of those below, or all; may be given several times\n"
-    "                         (default: operations and growth)\n"
-    "  -n, --keys N           pairs in the table (default 33554432)\n"
-    "  -f, --fill F           fraction of slots in use, at most (default 0.8)\n"
+    "                         (default: operations and growth; on a GPU all of its own)\n"
+    "  -d, --device NAME      cpu, or cuda, or cuda:1: a GPU, whose experiments stand at the end\n"
+    "      --design NAME      design of the tables on a GPU: dycuckoo (default), hashfight; what\n"
+    "                         it cannot do there is said, and the rest measured\n"
+    "  -n, --keys N           pairs in the table (default 33554432; on a GPU 50000000)\n"
+    "  -f, --fill F           fraction of slots in use, at most (default 0.8; on a GPU 0.84)\n"
     "  -w, --widths K,V       bytes of a key and of a value, 4 or 8 each (default 4,4)\n"
     "  -t, --threads N        threads (default: all)\n"
     "  -r, --repetitions N    repetitions, 1 to 99 (default 5)\n"
@@ -81,11 +98,24 @@ static const char usage_text[] =
     "  primitives  sorting beside oneTBB's and Boost's, partition, scan and others beside\n"
     "              copying as much, gather and scatter beside the limit; no table\n"
     "\n"
+    "Experiments with --device cuda:\n"
+    "  limits      random 64-byte reads, 32-byte reads, 64-bit atomic additions to memory as\n"
+    "              large as the table; copying\n"
+    "  operations  each operation on arrays of the device, at --keys pairs and at 16 MiB of them,\n"
+    "              which lie in cache: finds beside the reads, changes beside the additions; keys\n"
+    "              with a skew; export and clear beside copying; calls of one key\n"
+    "  growth      a table filled from capacity 1024, in one call and in calls of 1048576\n"
+    "              keys, beside one that was reserved\n"
+    "  host        arrays of the host, pinned or not, beside copying them in and out at once\n"
+    "Calls on arrays of the device are timed by events of its stream, others, and those of\n"
+    "one key, by the clock on the wall; \"clock\" says which in the objects of --json.\n"
+    "\n"
     "Rates of a machine that does other work too are not worth reading; ratios are.\n"
     "\n"
     "Examples:\n"
     "  bulkhash bench --quick --threads 2\n"
-    "  bulkhash bench --experiment growth --json >growth.json\n";
+    "  bulkhash bench --experiment growth --json >growth.json\n"
+    "  bulkhash bench --device cuda --experiment operations --widths 8,8\n";
 
 static uint64_t number(const char *text, uint64_t least, uint64_t most, const char *option)
 {
@@ -130,30 +160,100 @@ static unsigned experiment(const char *name)
     exit(2);
 }
 
-static void run(const settings *s, unsigned chosen)
+/* Whether a device is a GPU; ends the program when it is none at all. */
+static int is_gpu_of(const char *device)
+{
+    const char *number = !strncmp(device, "cuda:", 5) ? device + 5 : NULL;
+
+    if (!strcmp(device, "cpu"))
+        return 0;
+    if (strcmp(device, "cuda") != 0 &&
+        (!number || !*number || strlen(number) > 4 || number[strspn(number, "0123456789")])) {
+        fprintf(stderr,
+                "bulkhash-bench: --device: \"%s\" is neither cpu nor cuda nor one as cuda:1; see "
+                "bulkhash bench --help\n",
+                device);
+        exit(2);
+    }
+    return 1;
+}
+
+static void choose_design(const char *name, settings *s)
+{
+    unsigned i;
+
+    for (i = 0; i < DESIGNS; i++) {
+        if (!strcmp(name, designs[i].name)) {
+            s->design = designs[i].name;
+            s->design_is = designs[i].is;
+            return;
+        }
+    }
+    fprintf(stderr, "bulkhash-bench: --design: \"%s\" is none; see bulkhash bench --help\n", name);
+    exit(2);
+}
+
+/* The experiments to run: of those that were asked for (0: none), or that go without asking, those
+ * that this device and these widths have. Ends the program when one was asked for by its name and
+ * is not among them. */
+static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
+{
+    unsigned chosen = 0, i;
+
+    for (i = 0; i < EXPERIMENTS; i++) {
+        int there = is_gpu ? experiments[i].on_gpu != NULL : experiments[i].run != NULL;
+
+        if (asked ? !(asked >> i & 1) : !(is_gpu ? there : experiments[i].by_default))
+            continue;
+        if (there && (experiments[i].any_widths || s->key_bytes + s->value_bytes == 8)) {
+            chosen |= 1u << i;
+        } else if (there) {
+            fprintf(stderr, "bulkhash-bench: the experiment %s is for --widths 4,4 alone\n",
+                    experiments[i].name);
+            exit(2);
+        } else if (!all) {
+            fprintf(stderr,
+                    "bulkhash-bench: the experiment %s is not for --device %s; see bulkhash bench "
+                    "--help\n",
+                    experiments[i].name, s->device);
+            exit(2);
+        }
+    }
+    return chosen;
+}
+
+static void run(const settings *s, int is_gpu, unsigned chosen)
 {
     bench b = {.settings = *s};
     bh_context_options options;
+    bh_context *cpu;
     unsigned i;
 
     bh_context_options_init(&options);
     options.threads = s->threads;
-    check(bh_context_create("cpu", &options, &b.context));
-    b.backend = &b.context->cpu.backend;
+    check(bh_context_create("cpu", &options, &cpu));
+    b.context = cpu;
+    b.backend = &cpu->cpu.backend;
+    if (is_gpu)
+        gpu_start(&b);
     b.info.struct_size = sizeof b.info;
     check(bh_context_get_info(b.context, &b.info));
     for (i = 0; i < EXPERIMENTS; i++)
         if (chosen >> i & 1)
-            experiments[i].run(&b);
+            (is_gpu ? experiments[i].on_gpu : experiments[i].run)(&b);
+    if (is_gpu)
+        gpu_stop(&b);
     limit_destroy(b.limit);
-    bh_context_destroy(b.context);
+    bh_context_destroy(cpu);
 }
 
 int main(int argc, char **argv)
 {
-    enum { QUICK = 256, JSON };
+    enum { QUICK = 256, JSON, DESIGN };
     static const struct option options[] = {
         {"experiment", required_argument, NULL, 'e'},
+        {"device", required_argument, NULL, 'd'},
+        {"design", required_argument, NULL, DESIGN},
         {"keys", required_argument, NULL, 'n'},
         {"fill", required_argument, NULL, 'f'},
         {"widths", required_argument, NULL, 'w'},
@@ -164,14 +264,19 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    settings s = {1u << 25, 0, 0.8, 4, 4, 0, 5, 0};
-    unsigned chosen = 0, any, i;
+    settings s = {.device = "cpu", .key_bytes = 4, .value_bytes = 4, .repetitions = 5};
+    unsigned asked = 0;
+    int option, is_gpu, all = 0;
     char *end;
-    int option;
 
-    while ((option = getopt_long(argc, argv, "e:n:f:w:t:r:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "e:d:n:f:w:t:r:h", options, NULL)) != -1) {
         switch (option) {
-        case 'e': chosen |= experiment(optarg); break;
+        case 'e':
+            asked |= experiment(optarg);
+            all |= !strcmp(optarg, "all");
+            break;
+        case 'd': s.device = optarg; break;
+        case DESIGN: choose_design(optarg, &s); break;
         case 'n':
             s.keys = number(optarg, 1, 1u << 31, "--keys");
             s.keys_given = 1;
@@ -209,21 +314,22 @@ int main(int argc, char **argv)
         default: fputs("Try: bulkhash bench --help\n", stderr); return 2;
         }
     }
-    any = chosen;
     if (optind < argc) {
         fprintf(stderr, "bulkhash-bench: \"%s\" is no option; see bulkhash bench --help\n",
                 argv[optind]);
         return 2;
     }
-    for (i = 0; i < EXPERIMENTS; i++) {
-        if (!any && experiments[i].by_default)
-            chosen |= 1u << i;
-        if (chosen >> i & 1 && !experiments[i].any_widths && s.key_bytes + s.value_bytes > 8) {
-            fprintf(stderr, "bulkhash-bench: the experiment %s is for --widths 4,4 alone\n",
-                    experiments[i].name);
-            return 2;
-        }
+    is_gpu = is_gpu_of(s.device);
+    if (s.design && !is_gpu) {
+        fprintf(stderr, "bulkhash-bench: --design is for --device cuda alone\n");
+        return 2;
     }
-    run(&s, chosen);
+    if (!s.design)
+        choose_design("dycuckoo", &s);
+    if (!s.keys)
+        s.keys = is_gpu ? 50000000 : 1u << 25;
+    if (s.fill == 0)
+        s.fill = is_gpu ? 0.84 : 0.8;
+    run(&s, is_gpu, choose(&s, is_gpu, asked, all));
     return fflush(stdout) ? 1 : 0;
 }

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "primitives/hash.h" /* for its generator of random numbers */
-
 #define EXPERIMENT .experiment = "operations", .state = "fresh"
 
 enum {
@@ -36,30 +34,6 @@ typedef struct work {
     double before; /* the limit, as measured last */
 } work;
 
-/* Half finds, a quarter inserts of new keys, a quarter erasures of others that are there. */
-static void mix(work *w)
-{
-    uint64_t random = 1, i;
-
-    for (i = 0; i < w->n; i++) {
-        uint64_t draw = bh_seed_next(&random) >> 62;
-
-        w->ops[i] = draw == 0 ? BH_INSERT : draw == 1 ? BH_ERASE : BH_FIND;
-        memcpy(key_at(w->b, w->mixed, i), key_at(w->b, draw ? w->keys : w->absent, i),
-               w->b->settings.key_bytes);
-    }
-}
-
-/* Every second key is there. */
-static void halve(work *w)
-{
-    uint64_t i;
-
-    for (i = 0; i < w->n; i++)
-        memcpy(key_at(w->b, w->mixed, i), key_at(w->b, i % 2 ? w->keys : w->absent, i),
-               w->b->settings.key_bytes);
-}
-
 /* Runs an operation between two measurements of the limit; answers its seconds. */
 static double beside(work *w, int at, bh_op op, bh_table *table, const void *keys)
 {
@@ -73,7 +47,7 @@ static void run_apply(work *w, bh_table *table)
 {
     double begin;
 
-    mix(w);
+    fill_mixed(w->b, w->ops, w->mixed, w->keys, w->absent, w->n);
     begin = seconds(w->b);
     check(bh_apply(table, w->ops, w->mixed, w->values, w->n, NULL));
     w->before =
@@ -170,7 +144,7 @@ static void run_repetition(work *w, uint32_t repetition)
     beside(w, FIND, BH_FIND, table, w->keys);
     check_values(b, w->values, w->keys, n);
     beside(w, MISS, BH_FIND, table, w->absent);
-    halve(w);
+    fill_half(b, w->mixed, w->keys, w->absent, n);
     w->before = limit_run(l);
     beside(w, HALF, BH_FIND, table, w->mixed);
     uniform = beside(w, ADD, BH_ADD, table, w->keys);

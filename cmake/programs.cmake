@@ -84,15 +84,27 @@ if(peers_compiler)
   target_compile_definitions(bulkhash_peers PRIVATE ${peers_definitions})
 endif()
 
+# The benchmark's own device code. The CUDA runtime is linked statically, so the program runs where
+# there is none.
+if(bench_sources AND TARGET bulkhash_cuda)
+  add_library(bulkhash_bench_gpu STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/gpu.cu)
+  set_target_properties(bulkhash_bench_gpu PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+  if(BULKHASH_WERROR)
+    target_compile_options(bulkhash_bench_gpu PRIVATE --Werror all-warnings)
+  endif()
+endif()
+
 # The benchmark twice: with the library as it is, and with its special build that counts lines. They
 # differ in the file that runs the experiment `lines`: it starts the other program, or it counts; and
-# the one that counts has no peers.
+# the one that counts has no peers and no GPU.
 if(bench_sources)
   set(bench_counts ${PROJECT_SOURCE_DIR}/bench/lines.c)
   set(bench_starts ${PROJECT_SOURCE_DIR}/bench/neighbour.c)
   set(bench_no_peers ${PROJECT_SOURCE_DIR}/bench/no_peers.c)
+  set(bench_no_gpu ${PROJECT_SOURCE_DIR}/bench/no_gpu.c)
   set(bench_common ${bench_sources})
-  list(REMOVE_ITEM bench_common ${bench_counts} ${bench_starts} ${bench_no_peers})
+  list(REMOVE_ITEM bench_common
+    ${bench_counts} ${bench_starts} ${bench_no_peers} ${bench_no_gpu})
   add_executable(bulkhash_bench ${bench_common} ${bench_starts})
   set_target_properties(bulkhash_bench PROPERTIES OUTPUT_NAME bulkhash-bench)
   target_link_libraries(bulkhash_bench PRIVATE bulkhash_internal bulkhash_flags m)
@@ -101,7 +113,13 @@ if(bench_sources)
   else()
     target_sources(bulkhash_bench PRIVATE ${bench_no_peers})
   endif()
-  add_executable(bulkhash_bench_lines ${bench_common} ${bench_counts} ${bench_no_peers})
+  if(TARGET bulkhash_bench_gpu)
+    target_link_libraries(bulkhash_bench PRIVATE bulkhash_bench_gpu)
+  else()
+    target_sources(bulkhash_bench PRIVATE ${bench_no_gpu})
+  endif()
+  add_executable(bulkhash_bench_lines
+    ${bench_common} ${bench_counts} ${bench_no_peers} ${bench_no_gpu})
   set_target_properties(bulkhash_bench_lines PROPERTIES OUTPUT_NAME bulkhash-bench-lines)
   target_link_libraries(bulkhash_bench_lines PRIVATE bulkhash_lines bulkhash_flags m)
   list(APPEND installed_programs bulkhash_bench bulkhash_bench_lines)

@@ -32,7 +32,7 @@ BEGIN {
     level["cpu"] = level["cuda"] = 4
     level["api"] = 5
     level["cli"] = level["bench"] = level["tests"] = level["examples"] = level["tests/consumer"] = 6
-    level["tests/peers"] = 7
+    level["tests/peers"] = level["tests/fake"] = 7
     public_only["cli"] = public_only["examples"] = public_only["tests/consumer"] = 1
     header_of_tables["stdint.h"] = header_of_tables["stddef.h"] = header_of_tables["stdbool.h"] = 1
     word = "(^|[^A-Za-z0-9_.>])"
@@ -51,7 +51,7 @@ BEGIN {
 
 # The folder that the rule speaks of: src/base/x.c -> base, cli/x.c -> cli.
 function folder_of(name,    part) {
-    if (match(name, /^tests\/(consumer|peers)\//)) return substr(name, 1, RLENGTH - 1)
+    if (match(name, /^tests\/(consumer|peers|fake)\//)) return substr(name, 1, RLENGTH - 1)
     split(name, part, "/")
     return part[1] == "src" ? part[2] : part[1]
 }

@@ -109,10 +109,18 @@ typedef enum bh_duplicates {
 typedef enum bh_schedule {
     BH_SCHEDULE_AUTO = 0,   /* whichever is faster, by what was measured */
     BH_SCHEDULE_WINDOW = 1, /* the caller's, a window of them in flight */
-    BH_SCHEDULE_REGIONS = 2 /* lookups sorted by the region of the table they will read, which takes
-                               temporary memory per thread: keys, values and 5 bytes of up to 2^18
-                               elements, and 1 MiB; without it they run in the caller's order.
-                               BH_HASHFIGHT alone */
+    /* Lookups sorted by the region of the table they will read, which takes temporary memory per
+     * thread: keys, values and 5 bytes of up to 2^18 elements, and 1 MiB; without it they run in the
+     * caller's order. BH_HASHFIGHT alone. */
+    BH_SCHEDULE_REGIONS = 2,
+    /* The others are for a GPU, BH_DYCUCKOO with keys and values of 4 bytes, to be compared with what
+     * BH_SCHEDULE_AUTO does there: see docs/gpu.md */
+    BH_SCHEDULE_THREAD = 3, /* a thread carries an element to its end */
+    BH_SCHEDULE_TILE4 = 4,  /* a tile of 4 threads does, ... */
+    BH_SCHEDULE_TILE8 = 5,
+    BH_SCHEDULE_TILE16 = 6,
+    BH_SCHEDULE_TILE32 = 7,
+    BH_SCHEDULE_LANES = 8 /* a warp parks what is not finished and carries it on 32 at a time */
 } bh_schedule;
 
 /* Where DyCuckoo puts new keys. */
@@ -391,8 +399,9 @@ BH_API void bh_table_destroy(bh_table *table);
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
  * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. On a CPU calls
  * that cannot insert never return the last two. On a GPU every call may return BH_ERR_MEMORY (no
- * temporary memory for copies of arrays and, but for lookups, 8 bytes for each of up to 16,777,216
- * elements at a time; nothing was done) and BH_ERR_DEVICE: the GPU refused a copy or a launch, what
+ * temporary memory for copies of arrays and, but for lookups, 16 bytes for each of up to 16,777,216
+ * elements at a time; what was not done is marked so. For 2 bytes more for each element of the call
+ * a table grows for all of them at once) and BH_ERR_DEVICE: the GPU refused a copy or a launch, what
  * was not done is marked so; or it failed in the middle of something, and then every later call on
  * the context says so.
  *
@@ -540,7 +549,8 @@ BH_API bh_status bh_load(bh_context *context, const char *path, const bh_table_o
  * n            any 64-bit number; 0 is BH_OK whatever the arrays are.
  *
  * The caller owns the arrays. Temporary memory as large as both, and a little for counts, is taken
- * for the call. Synchronous. Thread-safe: any number of threads may sort different arrays in one
+ * for the call. On a GPU each array may lie on the host or on the device; those on the host are copied
+ * there and back, which takes as much memory again. Synchronous. Thread-safe: any number of threads may sort different arrays in one
  * context, also while batches run in it.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);

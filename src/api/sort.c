@@ -38,9 +38,8 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
 
     /* Arrays that fit into memory have sizes that can be multiplied; two of them can be added. */
     backend = context->backend;
-    if (!backend->primitives)
-        return bh__fail(BH_ERR_UNSUPPORTED, "bh_sort: this version does not sort on a GPU; use a "
-                                            "context on \"cpu\"");
+    if (backend->sort)
+        return backend->sort(backend, keys, key_bytes, values, value_bytes, n);
     key_array = (n * key_bytes + LINE - 1) / LINE * LINE;
     value_array = n * value_bytes;
     if (!bh__add(key_array, value_array, &bytes) ||
@@ -49,6 +48,7 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
                         (unsigned long long)(key_array + value_array));
     where.system = &backend->system;
     where.executor = &backend->executor;
+    where.device = backend->device;
     sort.key_bytes = key_bytes;
     sort.payload_bytes = value_bytes;
     sort.keys = sort.keys_out = keys;

@@ -35,7 +35,7 @@ static bh_status check_options(const bh_table_options *o)
     if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
         return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
                         (int)o->duplicates);
-    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_REGIONS)
+    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_LANES)
         return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
                         (int)o->schedule);
     if (o->schedule == BH_SCHEDULE_REGIONS && o->design != BH_HASHFIGHT)
@@ -74,15 +74,23 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (!plan.policy)
         return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO and BH_HASHFIGHT are",
                         (int)plan.options.design);
+    if (plan.options.schedule > BH_SCHEDULE_REGIONS && backend->pages != BH__PAGES_FAR)
+        return bh__fail(BH_ERR_UNSUPPORTED, "schedule %d is for tables on a GPU",
+                        (int)plan.options.schedule);
     plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels && backend->pages == BH__PAGES_FAR)
         return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on a GPU this version has BH_DYCUCKOO with keys of 4 or 8 and values of 0, "
-                        "4 or 8 bytes, values beside their keys");
-    if (backend->pages == BH__PAGES_FAR && plan.options.duplicates == BH_DUPLICATES_ORDERED)
+                        "on a GPU this version has BH_DYCUCKOO and BH_HASHFIGHT with keys of 4 or 8 "
+                        "and values of 0, 4 or 8 bytes, values beside their keys; the schedules "
+                        "of a GPU in BH_DYCUCKOO with keys and values of 4 bytes");
+    if (backend->pages == BH__PAGES_FAR && plan.options.duplicates == BH_DUPLICATES_ORDERED &&
+        !plan.policy->perform)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "on a GPU this version cannot keep the order of equal keys "
-                        "(BH_DUPLICATES_ORDERED)");
+                        "(BH_DUPLICATES_ORDERED) but in BH_HASHFIGHT");
+    if (backend->pages == BH__PAGES_FAR && plan.options.schedule == BH_SCHEDULE_REGIONS)
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "on a GPU this version does not sort lookups (BH_SCHEDULE_REGIONS)");
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static _Thread_local char sentence[320];
+static _Thread_local char sentence[1024];
 
 bh_status bh__fail(bh_status status, const char *format, ...)
 {

@@ -8,10 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Why each place that was tried did not do, one behind the other. */
+static _Thread_local char reasons[768];
+
 /* It is never closed: what it has begun (threads, handlers) may outlast who asked for it. */
 static void *open_library(const char *path)
 {
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const size_t used = strlen(reasons);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        snprintf(reasons + used, sizeof reasons - used, "%s%s", used ? "; " : "", dlerror());
+    return library;
 }
 
 /* Beside the file that holds this function: the shared library, or the program that it is in. */
@@ -34,6 +42,8 @@ const void *bh__library_symbol(const char *path, const char *symbol, const char 
 {
     void *library = NULL, *found;
 
+    reasons[0] = 0;
+    *reason = reasons;
     if (!strchr(path, '/')) {
         library = open_beside(path, "");
         if (!library)
@@ -41,10 +51,8 @@ const void *bh__library_symbol(const char *path, const char *symbol, const char 
     }
     if (!library)
         library = open_library(path);
-    if (!library) {
-        *reason = dlerror();
+    if (!library)
         return NULL;
-    }
     found = dlsym(library, symbol);
     if (!found)
         *reason = dlerror();

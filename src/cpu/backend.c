@@ -50,6 +50,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.pages = options->pages;
     cpu->backend.target = cpu->target.name;
     cpu->backend.primitives = cpu->target.primitives;
+    cpu->backend.device = NULL;
     cpu->backend.kernels = cpu_kernels;
     cpu->backend.batch = bh__cpu_batch;
     cpu->backend.slices = bh__cpu_slices;
@@ -57,6 +58,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.alive = NULL;
     cpu->backend.clear = cpu_clear;
     cpu->backend.copy = cpu_copy;
+    cpu->backend.sort = NULL;
     cpu->backend.export_pairs = cpu_export;
     if (options->executor) {
         cpu->backend.executor = *options->executor;

@@ -128,7 +128,7 @@ static int run_slice(call *c, worker *w)
     bh__slice *slice = &w->slice;
 
     slice->inserted = slice->erased = slice->assigned = 0;
-    slice->stalled_path = slice->moved = 0;
+    slice->stalled_path = slice->moved = slice->no_paths = 0;
     slice->room = 0;
     if (!bh__gate_try_shared(&table->gate)) {
         if (c->in_tasks)

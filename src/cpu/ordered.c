@@ -250,7 +250,7 @@ static void run_waves(ordered *o)
 static int make_rows(ordered *o)
 {
     const bh__primitives *primitives = o->backend->primitives;
-    const bh__where where = {&o->backend->system, &o->backend->executor};
+    const bh__where where = {&o->backend->system, &o->backend->executor, NULL};
     bh__chunk *c = &o->chunk;
     uint64_t counts[BH_ORDERED_PARTS_MOST], keys_at[BH_ORDERED_PARTS_MOST];
     uint64_t payloads_at[BH_ORDERED_PARTS_MOST], part;

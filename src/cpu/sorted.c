@@ -71,7 +71,7 @@ void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend, const bh_ta
 {
     const bh_executor here = {NULL, width_here, run_here};
     const bh__primitives *p = backend->primitives;
-    bh__where where = {&backend->system, &here};
+    bh__where where = {&backend->system, &here, NULL};
     bh__partition part;
     uint64_t sum = 0;
     chunk_memory m;

@@ -2,7 +2,7 @@
  * The CUDA backend: memory, passes, and what happens when the GPU fails.
  *
  * A pass takes its argument through the mailbox: a small piece of pinned host memory and its
- * twin on the device. The argument, with the design's descriptor behind it, is copied there,
+ * twin on the device. The argument, with the design's descriptor behind it, is carried there,
  * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
  * stay on its stack, as they do for cores.
  *
@@ -98,7 +98,46 @@ static void cuda_copy(const bh__backend *backend, const bh__block *to, const bh_
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
 
-    (void)bh__cuda_note(cuda, cuda->module->copy(cuda->gpu, to->memory, from->memory, bytes));
+    (void)bh__cuda_note(
+        cuda, cuda->module->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * pinned memory of calls
+ * --------------------------------------------------------------------------------------------- */
+
+/* The least that is taken. */
+#define STAGED_LEAST (UINT64_C(1) << 16)
+
+int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory)
+{
+    const bh__cuda_module *m = cuda->module;
+    void *pinned = NULL;
+    int error;
+
+    bh__gate_enter_alone(&cuda->staging, &cuda->backend.system);
+    if (bytes > cuda->staged_bytes) {
+        /* Twice what there was, so that calls of growing length take it a few times only. */
+        if (bytes < 2 * cuda->staged_bytes)
+            bytes = 2 * cuda->staged_bytes;
+        bytes = bytes < STAGED_LEAST ? STAGED_LEAST : bytes;
+        error = m->allocate_pinned(cuda->gpu, bytes, &pinned);
+        if (error) {
+            bh__cuda_staging_leave(cuda);
+            return error;
+        }
+        if (cuda->staged)
+            (void)m->release_pinned(cuda->gpu, cuda->staged);
+        cuda->staged = (unsigned char *)pinned;
+        cuda->staged_bytes = bytes;
+    }
+    *memory = cuda->staged;
+    return 0;
+}
+
+void bh__cuda_staging_leave(bh__cuda *cuda)
+{
+    bh__gate_leave_alone(&cuda->staging);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -119,19 +158,24 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
     memcpy(cuda->mailbox, job, job_bytes);
     memcpy(cuda->mailbox, &moved, sizeof moved);
     memcpy(cuda->mailbox + at, descriptor, descriptor_bytes);
-    error = m->copy(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
+    error = m->carry(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
     if (!error)
         error = run(cuda, cuda->device_mailbox, argument);
+    /* Some of it runs, and nobody will know how far it came. */
+    if (error < 0)
+        error = bh__cuda_note(cuda, -error);
     if (!error) {
-        error = m->copy(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
         if (!error)
-            error = m->wait(cuda->gpu);
+            error = m->wait(cuda->gpu, BH_LANE_RUN);
         /* It has run, and nobody knows how far. */
         (void)bh__cuda_note(cuda, error);
     }
     if (!error) {
         memcpy(job, cuda->mailbox, job_bytes);
         memcpy(job, &descriptor, sizeof descriptor);
+    } else {
+        (void)m->wait(cuda->gpu, BH_LANE_RUN); /* nobody still reads the mailbox */
     }
     bh__gate_leave_alone(&cuda->mail);
     return error;
@@ -234,6 +278,10 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     if (status)
         return status;
     cuda->mail.word = 0;
+    cuda->shared_stream = options->cuda_stream != NULL;
+    cuda->staging.word = 0;
+    cuda->staged = NULL;
+    cuda->staged_bytes = 0;
     cuda->lost = 0;
     b->system = *system;
     b->memory = *system;
@@ -248,14 +296,18 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->executor.run = alone_run;
     b->pages = BH__PAGES_FAR;
     b->target = "cuda";
-    b->primitives = NULL;
+    cuda->place.gpu = cuda->gpu;
+    cuda->place.lost = &cuda->lost;
+    b->primitives = cuda->module->primitives;
+    b->device = &cuda->place;
     b->kernels = cuda_kernels;
     b->batch = bh__cuda_batch;
-    b->slices = NULL;
+    b->slices = bh__cuda_batch;
     b->pass = cuda_pass;
     b->alive = cuda_alive;
     b->clear = cuda_clear;
     b->copy = cuda_copy;
+    b->sort = bh__cuda_sort;
     b->export_pairs = bh__cuda_export;
     return BH_OK;
 }
@@ -264,5 +316,7 @@ void bh__cuda_end(bh__cuda *cuda)
 {
     (void)cuda->module->release(cuda->gpu, cuda->device_mailbox);
     (void)cuda->module->release_pinned(cuda->gpu, cuda->mailbox);
+    if (cuda->staged)
+        (void)cuda->module->release_pinned(cuda->gpu, cuda->staged);
     cuda->module->close(cuda->gpu);
 }

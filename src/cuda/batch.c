@@ -6,7 +6,8 @@
  * once, and lookups know that nobody writes (find.cu compiles them for that).
  *
  * A call is cut into parts. Arrays on the device are used in place; of those on the host each
- * part is copied to temporary memory on the device and its answers back. A part runs like this:
+ * part is copied to the device and its answers back, while other parts run (ferry.c). A part runs
+ * like this:
  *
  *     launch all of the part      most elements are done, the names of the others are in a list
  *       |
@@ -19,51 +20,39 @@
  * Otherwise each takes one of what there is before it begins, and who got none stalls when it
  * turns out to need it. So max_fill is never passed.
  */
-#include "cuda/cuda.h"
+#include "cuda/ferry.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/ops.h"
 
-/* Elements of one launch. The list of those that stall takes 4 bytes for each, twice. */
+/* Elements of one launch. Lists of them take 4 bytes for each, four times. */
 #define PART_MOST (UINT64_C(1) << 24)
 
-/* Of new keys no more are launched than there is room for, or what is launched in vain adds up while
- * a table grows; but so many, because most may be there already. */
-#define PART_LEAST (UINT64_C(1) << 20)
+/* Where arrays are on the host a part is no longer than that. */
+#define COPIED_PART_MOST (UINT64_C(1) << 20)
 
 /* Lookups have no list; their names are 32-bit. */
 #define FIND_PART_MOST (UINT64_C(1) << 30)
 
-/* Elements that are staged at a time where arrays are on the host. */
-#define STAGED_MOST (UINT64_C(1) << 22)
-
-/* Pairs that are exported at a time to arrays on the host. */
-#define EXPORTED_MOST (UINT64_C(1) << 22)
-
-/* An array of the call: where the caller has it, and a copy of a part of it on the device. */
-typedef struct staged {
-    unsigned char *caller; /* NULL: not there */
-    unsigned char *device; /* the copy, where the array is on the host */
-    uint32_t bytes;        /* of an element */
-    uint8_t on_host;       /* else it is used in place */
-    uint8_t in;            /* is read */
-    uint8_t out;           /* is written */
-} staged;
-
-enum { KEYS, VALUES, VALUES_OUT, OUTCOMES, OPS, ARRAYS };
+/* Elements that are counted at a time before a table grows for them; their names are 32-bit. */
+#define SURVEY_MOST (UINT64_C(1) << 30)
 
 typedef struct call {
     bh__cuda *cuda;
     bh_table *table;
     const bh__cuda_kernels *kernels;
-    staged array[ARRAYS];
+    bh__ferry ferry;
+    uint64_t n;
+    uint64_t part;   /* elements of a part, at most */
+    uint64_t number; /* of the part that is run */
+    uint64_t surveyed; /* room was made for elements before this one */
     int given; /* the array that values are read from: bh_apply's is the one that it writes */
     bh_op op;
     bh__slice_kind kind;
     int takes_room;
-    uint32_t *names[2]; /* on the device: who is to run, who stalled */
+    uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
     int may_grow;
     uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
     bh_status why;    /* what is refused is refused for */
@@ -76,14 +65,9 @@ static bh_status failed(call *c, int error)
                     c->cuda->module->message(error));
 }
 
-/* The first element of an array as the device sees it, in a part that begins at `first`. */
-static unsigned char *seen(const call *c, int which, uint64_t first)
+static unsigned char *seen(const call *c, int which)
 {
-    const staged *a = &c->array[which];
-
-    if (!a->caller)
-        return NULL;
-    return a->on_host ? a->device : a->caller + first * a->bytes;
+    return bh__ferry_seen(&c->ferry, which);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -114,7 +98,7 @@ static unsigned char *few_at(const few *f, uint64_t *used, uint64_t bytes)
 }
 
 /* Copies the first `count` elements of the list together, as a slice for the policy. */
-static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count, uint64_t first,
+static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count,
                       bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
@@ -137,23 +121,27 @@ static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count, ui
     slice->again = 1;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
-    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, seen(c, KEYS, first), o->key_bytes,
+    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, seen(c, BH_ARRAY_KEYS), o->key_bytes,
                       names, count);
-    if (!error && seen(c, c->given, first))
-        error = m->gather(gpu, (void *)(uintptr_t)slice->values, seen(c, c->given, first),
+    if (!error && seen(c, c->given))
+        error = m->gather(gpu, (void *)(uintptr_t)slice->values, seen(c, c->given),
                           o->value_bytes, names, count);
     else
         slice->values = NULL;
-    if (!error && seen(c, OPS, first))
-        error = m->gather(gpu, (void *)(uintptr_t)slice->ops, seen(c, OPS, first), 1, names, count);
+    if (!error && seen(c, BH_ARRAY_OPS))
+        error = m->gather(gpu, (void *)(uintptr_t)slice->ops, seen(c, BH_ARRAY_OPS), 1, names,
+                          count);
     else
         slice->ops = NULL;
+    /* Those that stall again leave theirs alone. */
     if (!error)
-        error = m->copy(gpu, f->names, names, (uint64_t)count * sizeof *names);
+        error = m->fill(gpu, slice->outcomes, BH_NOT_DONE, count);
     if (!error)
-        error = m->copy(gpu, slice->list, f->list, (uint64_t)count * sizeof *f->list);
+        error = m->copy(gpu, BH_LANE_RUN, f->names, names, (uint64_t)count * sizeof *names);
     if (!error)
-        error = m->wait(gpu);
+        error = m->copy(gpu, BH_LANE_RUN, slice->list, f->list, (uint64_t)count * sizeof *f->list);
+    if (!error)
+        error = m->wait(gpu, BH_LANE_RUN);
     return error;
 }
 
@@ -162,19 +150,21 @@ static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count, ui
  * are done, or refused, are written; the names of the others move to the end of these `count`
  * places. Answers in *kept how many they are.
  */
-static int settle_few(call *c, few *f, uint32_t *names, uint32_t count, uint64_t first,
+static int settle_few(call *c, few *f, uint32_t *names, uint32_t count,
                       const bh__slice *slice, int refused, uint32_t *kept)
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
-    uint8_t *outcomes = seen(c, OUTCOMES, first);
+    uint8_t *outcomes = seen(c, BH_ARRAY_OUTCOMES);
     uint32_t sorted[FEW], done = 0, keep, i;
-    int error = m->copy(gpu, f->list, slice->list, (uint64_t)slice->stalled * sizeof *f->list);
+    int waited;
+    int error = m->copy(gpu, BH_LANE_RUN, f->list, slice->list,
+                        (uint64_t)slice->stalled * sizeof *f->list);
 
     if (!error)
-        error = m->copy(gpu, f->outcomes, slice->outcomes, count);
+        error = m->copy(gpu, BH_LANE_RUN, f->outcomes, slice->outcomes, count);
     if (!error)
-        error = m->wait(gpu);
+        error = m->wait(gpu, BH_LANE_RUN);
     if (error)
         return error;
     memset(f->left, 0, count);
@@ -197,17 +187,18 @@ static int settle_few(call *c, few *f, uint32_t *names, uint32_t count, uint64_t
             sorted[done++] = f->names[i];
         }
     }
-    error = m->copy(gpu, names, sorted, (uint64_t)count * sizeof *names);
+    error = m->copy(gpu, BH_LANE_RUN, names, sorted, (uint64_t)count * sizeof *names);
     if (!error && outcomes && done) {
-        error = m->copy(gpu, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
+        error = m->copy(gpu, BH_LANE_RUN, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
         if (!error)
             error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
     }
-    return error ? error : m->wait(gpu);
+    waited = m->wait(gpu, BH_LANE_RUN); /* also for `sorted`, which ends here */
+    return error ? error : waited;
 }
 
 /* Has the policy see to the first elements of a list; *names and *count become what is left. */
-static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t first)
+static bh_status resolve(call *c, uint32_t **names, uint64_t *count)
 {
     const bh_table_options *o = &c->table->options;
     uint32_t some = (uint32_t)(*count < FEW ? *count : FEW), kept = 0;
@@ -228,7 +219,7 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t fi
         return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to place %u keys: %.100s",
                         some, c->cuda->module->message(error));
     f.device = (unsigned char *)device;
-    error = gather_few(c, &f, *names, some, first, &slice);
+    error = gather_few(c, &f, *names, some, &slice);
     if (!error) {
         since = system->clock_nanoseconds(system->state);
         resolved = c->table->policy->resolve(c->table, &slice, &c->may_grow, &c->why);
@@ -238,12 +229,15 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t fi
         refused = resolved == BH_RESOLVED_REFUSED;
         status = bh__cuda_alive(c->cuda);
         if (!status)
-            error = bh__cuda_note(
-                c->cuda, settle_few(c, &f, *names, some, first, &slice, refused, &kept));
+            error = bh__cuda_note(c->cuda,
+                                  settle_few(c, &f, *names, some, &slice, refused, &kept));
         if (!status && refused && !c->status)
             c->status = c->why;
         c->vain = refused && kept + slice.refused == some ? c->vain + 1 : 0;
     }
+    /* Nothing may still be on its way to or from `f`. */
+    if (error)
+        (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     (void)c->cuda->module->release(c->cuda->gpu, device);
     if (error && !status)
         status = failed(c, error);
@@ -256,22 +250,60 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count, uint64_t fi
  * parts
  * --------------------------------------------------------------------------------------------- */
 
+/* How many elements the part that begins there has. */
+static uint64_t part_at(const call *c, uint64_t first)
+{
+    const uint64_t left = c->n - first;
+
+    return c->part < left ? c->part : left;
+}
+
+/* While the GPU works on a part: finishes the last but one, and brings the next one into its slot.
+ * Errors come up when that part is run, or because the GPU is lost. */
+static void bring_next(call *c)
+{
+    const uint64_t next = c->ferry.now->first + c->ferry.now->count;
+    bh__slot *s = bh__ferry_slot(&c->ferry, c->number + 1);
+
+    if (c->ferry.slots == 1 || next == c->n || s->full)
+        return;
+    if (!bh__ferry_finish(&c->ferry, s))
+        (void)bh__ferry_bring(&c->ferry, s, next, part_at(c, next));
+}
+
 typedef struct slice_run {
-    const call *call;
+    call *of;
     uint64_t count;
 } slice_run;
 
 static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
 {
     const slice_run *run = (const slice_run *)argument;
+    const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->kind,
+                                          (bh__cuda_job *)device_job, run->count);
 
-    return cuda->module->slice(cuda->gpu, run->call->kernels, run->call->kind,
-                               (bh__cuda_job *)device_job, run->count);
+    if (!error)
+        bring_next(run->of);
+    return error;
+}
+
+/* What a table's statistics call the schedule that ran. */
+static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
+{
+    switch (schedule) {
+    case BH__CUDA_LANES: return "cuda-lanes";
+    case BH__CUDA_EACH + 1: return "cuda-thread";
+    case BH__CUDA_EACH + 4: return "cuda-tile4";
+    case BH__CUDA_EACH + 8: return "cuda-tile8";
+    case BH__CUDA_EACH + 16: return "cuda-tile16";
+    case BH__CUDA_EACH + 32: return "cuda-tile32";
+    default: return cuda->backend.target;
+    }
 }
 
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
  * counts. */
-static int launch(call *c, const uint32_t *names, uint64_t count, uint64_t first, uint32_t *stalled,
+static int launch(call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
                   bh__cuda_job *job)
 {
     bh_table *table = c->table;
@@ -280,34 +312,56 @@ static int launch(call *c, const uint32_t *names, uint64_t count, uint64_t first
 
     memset(job, 0, sizeof *job);
     job->slice.geometry = table->policy->geometry(table);
-    job->slice.keys = seen(c, KEYS, first);
-    job->slice.values = seen(c, c->given, first);
-    job->slice.values_out = seen(c, VALUES_OUT, first);
-    job->slice.outcomes = seen(c, OUTCOMES, first);
-    job->slice.ops = seen(c, OPS, first);
+    job->slice.keys = seen(c, BH_ARRAY_KEYS);
+    job->slice.values = seen(c, c->given);
+    job->slice.values_out = seen(c, BH_ARRAY_VALUES_OUT);
+    job->slice.outcomes = seen(c, BH_ARRAY_OUTCOMES);
+    job->slice.ops = seen(c, BH_ARRAY_OPS);
     job->slice.op = (uint8_t)c->op;
     job->slice.turnover = bh__turnover(table);
     job->count = count;
     job->names = names;
     job->stalled = stalled;
+    job->parked[0] = c->names[2];
+    job->parked[1] = c->names[3];
     job->room = c->takes_room ? bh__room_take(table, count) : 0;
-    run.call = c;
+    run.of = c;
     run.count = count;
     error = bh__cuda_mail(c->cuda, job, sizeof *job, c->kernels->descriptor_bytes, run_slice, &run);
     if (error)
         job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
     job->slice.moved = job->moved != 0;
-    job->slice.target = c->cuda->backend.target;
+    job->slice.target = schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);
     return error;
 }
 
-/* Runs the elements [first, first + count), whose arrays the device can see. */
-static bh_status run_part(call *c, uint64_t first, uint64_t count)
+/* Runs a part of lookups; once more, when it turns out that some keys are missing and that their
+ * values must be there first. */
+static bh_status run_lookups(call *c)
 {
+    bh__slot *s = c->ferry.now;
+    bh__cuda_job job;
+    int error = launch(c, NULL, s->count, NULL, &job);
+
+    if (error)
+        return failed(c, error);
+    c->ferry.patch = job.missing != 0;
+    if (job.missing && bh__ferry_wants_patch(&c->ferry, s)) {
+        error = bh__ferry_patch(&c->ferry, s);
+        if (!error)
+            error = launch(c, NULL, s->count, NULL, &job);
+    }
+    return error ? failed(c, error) : bh__cuda_alive(c->cuda);
+}
+
+/* Runs a part of a call that changes the table. */
+static bh_status run_changes(call *c)
+{
+    uint64_t count = c->ferry.now->count;
     const uint32_t *names = NULL;
     bh_status status = BH_OK;
     uint32_t turn = 0;
@@ -315,7 +369,7 @@ static bh_status run_part(call *c, uint64_t first, uint64_t count)
     for (;;) {
         uint32_t *stalled = c->names[turn];
         bh__cuda_job job;
-        int error = launch(c, names, count, first, stalled, &job);
+        int error = launch(c, names, count, stalled, &job);
 
         if (error)
             return failed(c, error);
@@ -334,7 +388,7 @@ static bh_status run_part(call *c, uint64_t first, uint64_t count)
                    !(job.slice.inserted | job.slice.erased | job.slice.assigned)) {
             /* As long as some are done it helps to launch the others again: there is room, and
              * keys have moved. When it helps nobody, one thread looks further for a few. */
-            status = resolve(c, &stalled, &count, first);
+            status = resolve(c, &stalled, &count);
             /* Each time one thread has searched far in vain for some: the others stay undone. */
             if (status || !count || c->vain == VAIN_MOST)
                 return status;
@@ -344,199 +398,268 @@ static bh_status run_part(call *c, uint64_t first, uint64_t count)
     }
 }
 
-static int copy_in(call *c, uint64_t first, uint64_t count)
+/* ---------------------------------------------------------------------------------------------
+ * room for what comes
+ * --------------------------------------------------------------------------------------------- */
+
+/* Bits of a survey for each element, at least. */
+#define SURVEY_SPARSE 8u
+#define SURVEY_BITS_LEAST (UINT64_C(1) << 15)
+
+static int run_survey(const bh__cuda *cuda, void *device_job, void *argument)
 {
-    int error = 0, i;
+    const slice_run *run = (const slice_run *)argument;
 
-    for (i = 0; i < ARRAYS && !error; i++) {
-        const staged *a = &c->array[i];
+    return cuda->module->survey(cuda->gpu, run->of->kernels, (bh__cuda_job *)device_job,
+                                run->count);
+}
 
-        if (a->on_host && a->in)
-            error = c->cuda->module->copy(c->cuda->gpu, a->device, a->caller + first * a->bytes,
-                                          count * a->bytes);
-    }
+/* So many keys have set `set` of `bits` bits, when each sets one at random. That is
+ * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990); the share is 1/8 at most. */
+static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
+{
+    const double share = (double)set / (double)bits;
+
+    return (uint64_t)((double)set * (1 + share / 2 + share * share / 3 +
+                                     share * share * share / 4));
+}
+
+/*
+ * Counts how many different keys these elements would bring that are not there; to a thousandth,
+ * where they are many. Answers an error of the GPU, or 0 with *fresh their number; where there is no
+ * memory for a survey, 0.
+ */
+static int survey(call *c, uint64_t count, uint64_t *fresh)
+{
+    const bh__cuda_module *m = c->cuda->module;
+    uint64_t bits = SURVEY_BITS_LEAST;
+    slice_run run;
+    bh__cuda_job job;
+    void *memory;
+    int error;
+
+    *fresh = 0;
+    while (bits < SURVEY_SPARSE * count)
+        bits *= 2;
+    if (m->allocate(c->cuda->gpu, bits / 8, &memory))
+        return 0;
+    memset(&job, 0, sizeof job);
+    job.slice.geometry = c->table->policy->geometry(c->table);
+    job.slice.keys = seen(c, BH_ARRAY_KEYS);
+    job.slice.ops = seen(c, BH_ARRAY_OPS);
+    job.slice.op = (uint8_t)c->op;
+    job.count = count;
+    job.bits = (uint32_t *)memory;
+    job.bit_count = bits;
+    run.of = c;
+    run.count = count;
+    error = m->fill(c->cuda->gpu, memory, 0, bits / 8);
+    if (!error)
+        error = bh__cuda_mail(c->cuda, &job, sizeof job, c->kernels->descriptor_bytes, run_survey,
+                              &run);
+    (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
+    if (!error)
+        *fresh = keys_of_bits(job.fresh, bits);
     return error;
 }
 
-/* What has been done and cannot be told is lost. */
-static int copy_out(call *c, uint64_t first, uint64_t count)
+/*
+ * Grows the table for the part that is to be run, when there may not be room for it; where the
+ * device sees the whole call, and all of it inserts, for all that is left of it. Without that a table grows by a quarter of
+ * what it has, and what found no room is launched again each time: 63 times from 1,000 keys to
+ * 50 million. Where it cannot grow, nothing is said: whoever finds no room then learns why.
+ */
+static int make_room(call *c, const bh__slot *s)
 {
-    int error = 0, waited, i;
+    const bh_system *system = &c->cuda->backend.system;
+    const uint64_t left = c->n - s->first;
+    const int in_parts =
+        bh__ferry_on_host(&c->ferry) || c->ferry.array[BH_ARRAY_OPS].caller != NULL;
+    const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
+    bh_table *table = c->table;
+    uint64_t fresh, since;
+    int error;
 
-    for (i = 0; i < ARRAYS && !error; i++) {
-        const staged *a = &c->array[i];
-
-        if (a->on_host && a->out)
-            error = c->cuda->module->copy(c->cuda->gpu, a->caller + first * a->bytes, a->device,
-                                          count * a->bytes);
-    }
-    waited = c->cuda->module->wait(c->cuda->gpu);
-    return bh__cuda_note(c->cuda, error ? error : waited);
+    if (!c->takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
+        return 0;
+    c->surveyed = s->first + count;
+    error = survey(c, count, &fresh);
+    /* A little more, so that in most cases all have room and need not ask for it. */
+    fresh += fresh / 64;
+    fresh = fresh < count ? fresh : count;
+    if (error || fresh <= table->room)
+        return error;
+    since = system->clock_nanoseconds(system->state);
+    table->policy->expect(table, table->keys + fresh);
+    since = system->clock_nanoseconds(system->state) - since;
+    if (since > table->longest_pause_ns)
+        table->longest_pause_ns = since;
+    return 0;
 }
 
-/* Marks elements of a part as not done: as long as they are not, and for good where they cannot. */
-static int mark_part(call *c, uint64_t first, uint64_t count)
+/* Marks elements as not done: as long as they are not, and for good where they cannot. */
+static int mark(call *c, uint8_t *outcomes, uint64_t count)
 {
-    uint8_t *outcomes = seen(c, OUTCOMES, first);
-
     return outcomes ? c->cuda->module->fill(c->cuda->gpu, outcomes, BH_NOT_DONE, count) : 0;
 }
 
-/* The same for what a call that failed has not begun. */
-static void mark_rest(call *c, uint64_t first, uint64_t n)
+/* Runs a part and sends its answers. *told becomes the number of elements whose outcomes the caller
+ * will have: of a part that fails halfway, those that say what was done. */
+static bh_status run_part(call *c, bh__slot *s, uint64_t *told)
 {
-    const staged *a = &c->array[OUTCOMES];
+    const int lookups = c->kind == BH_SLICE_FIND;
+    bh_status status;
+    int error = bh__ferry_run(&c->ferry, s);
 
-    if (a->caller && a->on_host)
-        memset(a->caller + first, BH_NOT_DONE, n - first);
-    else if (a->caller)
-        (void)mark_part(c, first, n - first);
-    /* Nothing is on its way to or from the caller's arrays any more. */
-    (void)c->cuda->module->wait(c->cuda->gpu);
+    if (!error && !lookups)
+        error = mark(c, seen(c, BH_ARRAY_OUTCOMES), s->count);
+    if (!error && !lookups)
+        error = make_room(c, s);
+    if (error)
+        return failed(c, error);
+    status = bh__cuda_alive(c->cuda);
+    if (!status)
+        status = lookups ? run_lookups(c) : run_changes(c);
+    if (lookups && status)
+        return status;
+    error = bh__ferry_send(&c->ferry, s);
+    /* What has been done and cannot be told is lost. */
+    if (!lookups)
+        (void)bh__cuda_note(c->cuda, error);
+    if (!lookups || !error)
+        *told += s->count;
+    return error && !status ? failed(c, error) : status;
 }
 
-static bh_status run_parts(call *c, uint64_t n, uint64_t part)
+/* Marks what a call that failed has not done. */
+static void mark_rest(call *c, uint64_t first)
 {
-    uint64_t first, count;
-    bh_status status;
-    int error;
+    const bh__array *a = &c->ferry.array[BH_ARRAY_OUTCOMES];
 
-    for (first = 0; first < n; first += count) {
-        count = part;
-        if (c->takes_room && c->table->room < count)
-            count = c->table->room > PART_LEAST ? c->table->room : PART_LEAST;
-        count = count < part ? count : part;
-        count = count < n - first ? count : n - first;
-        error = copy_in(c, first, count);
-        if (!error)
-            error = mark_part(c, first, count);
-        if (error) {
-            mark_rest(c, first, n);
-            return failed(c, error);
-        }
-        status = run_part(c, first, count);
-        error = copy_out(c, first, count);
-        if (status || error) {
-            mark_rest(c, first + count, n);
-            return status ? status : failed(c, error);
-        }
+    if (!a->caller)
+        return;
+    if (a->where != BH_IS_HERE) {
+        memset(a->caller + first, BH_NOT_DONE, c->n - first);
+    } else {
+        (void)mark(c, a->caller + first, c->n - first);
+        (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     }
-    return BH_OK;
+}
+
+static bh_status run_parts(call *c)
+{
+    const int error = bh__ferry_begin(&c->ferry);
+    bh_status status = error ? failed(c, error) : BH_OK;
+    uint64_t told = 0;
+
+    for (c->number = 0; told < c->n && !status; c->number++) {
+        bh__slot *s = bh__ferry_slot(&c->ferry, c->number);
+
+        /* The first, and where there are no copies to overlap. */
+        if (!s->full)
+            (void)bh__ferry_bring(&c->ferry, s, told, part_at(c, told));
+        status = run_part(c, s, &told);
+    }
+    if (bh__ferry_drain(&c->ferry) && !status)
+        status = bh__cuda_alive(c->cuda);
+    if (status)
+        mark_rest(c, told);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------
  * the call
  * --------------------------------------------------------------------------------------------- */
 
-/* Enters one array of the call, and finds out where it lies. */
-static bh_status enter_array(call *c, int which, const void *caller, uint32_t bytes, uint8_t in,
-                             uint8_t out)
+/* Takes memory for copies of arrays, and on the device for names. */
+static int take(call *c)
 {
-    staged *a = &c->array[which];
-    bh__where_is where = BH_IS_HOST;
-    int error;
+    const uint64_t named = c->kind == BH_SLICE_FIND ? 0 : c->part;
+    const uint64_t bytes = (named * sizeof(uint32_t) + 63) / 64 * 64;
+    void *names;
+    const int error = bh__ferry_take(&c->ferry, c->n, c->part, 4 * bytes, &names);
 
-    if (!caller || !bytes)
-        return BH_OK;
-    a->caller = (unsigned char *)(uintptr_t)caller;
-    a->bytes = bytes;
-    a->in = in;
-    a->out = out;
-    error = c->cuda->module->where(c->cuda->gpu, caller, &where);
-    if (error)
-        return bh__fail(BH_ERR_DEVICE, "the GPU does not know an array: %.200s",
-                        c->cuda->module->message(error));
-    if (where == BH_IS_ELSEWHERE)
-        return bh__fail(BH_ERR_ARGUMENT, "an array lies on another GPU than the table");
-    a->on_host = where == BH_IS_HOST;
-    return BH_OK;
+    uint32_t i;
+
+    for (i = 0; !error && bytes && i < 4; i++)
+        c->names[i] = (uint32_t *)(void *)((unsigned char *)names + i * bytes);
+    return error;
 }
 
-/* Takes temporary memory on the device: for copies of arrays, and for names. */
-static int stage(call *c, uint64_t part, void **memory)
-{
-    uint64_t bytes = 0, at = 0;
-    int named = c->kind != BH_SLICE_FIND, error, i;
-
-    for (i = 0; i < ARRAYS; i++)
-        if (c->array[i].on_host)
-            bytes += (part * c->array[i].bytes + 63) / 64 * 64;
-    if (named)
-        bytes += 2 * ((part * sizeof(uint32_t) + 63) / 64 * 64);
-    *memory = NULL;
-    if (!bytes)
-        return 0;
-    error = c->cuda->module->allocate(c->cuda->gpu, bytes, memory);
-    if (error)
-        return error;
-    for (i = 0; i < ARRAYS; i++) {
-        if (!c->array[i].on_host)
-            continue;
-        c->array[i].device = (unsigned char *)*memory + at;
-        at += (part * c->array[i].bytes + 63) / 64 * 64;
-    }
-    for (i = 0; named && i < 2; i++) {
-        c->names[i] = (uint32_t *)(void *)((unsigned char *)*memory + at);
-        at += (part * sizeof(uint32_t) + 63) / 64 * 64;
-    }
-    return 0;
-}
-
-/* An array of operations on the device is looked at here, a part at a time. */
+/* An array of operations on the device is looked at there. */
 static bh_status check_ops(call *c, const bh__batch *batch)
 {
+    const bh__cuda_module *m = c->cuda->module;
     const int has_values = c->table->options.value_bytes != 0;
-    uint8_t ops[16384];
-    bh_status status = BH_OK;
-    uint64_t first, count;
+    uint64_t first;
+    uint8_t op;
+    int error;
 
     if (!batch->ops)
         return BH_OK;
-    if (c->array[OPS].on_host)
+    if (c->ferry.array[BH_ARRAY_OPS].where != BH_IS_HERE)
         return bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
-    for (first = 0; first < batch->n && !status; first += count) {
-        int error;
-
-        count = batch->n - first < sizeof ops ? batch->n - first : sizeof ops;
-        error = c->cuda->module->copy(c->cuda->gpu, ops, batch->ops + first, count);
-        if (!error)
-            error = c->cuda->module->wait(c->cuda->gpu);
-        status = error ? failed(c, error)
-                       : bh__check_ops("bh_apply", ops, count, first, has_values);
-    }
-    return status;
+    error = m->first_above(c->cuda->gpu, batch->ops, batch->n,
+                           (uint8_t)(has_values ? BH_MAX : BH_ERASE), &first);
+    if (!error && first == batch->n)
+        return BH_OK;
+    if (!error)
+        error = m->copy(c->cuda->gpu, BH_LANE_RUN, &op, batch->ops + first, 1);
+    if (!error)
+        error = m->wait(c->cuda->gpu, BH_LANE_RUN);
+    return error ? failed(c, error) : bh__check_ops("bh_apply", &op, 1, first, has_values);
 }
 
 static bh_status enter_arrays(call *c, const bh__batch *batch)
 {
     const bh_table_options *o = &c->table->options;
-    bh_status status = enter_array(c, KEYS, batch->keys, o->key_bytes, 1, 0);
+    const int both = batch->values && batch->values == batch->values_out;
+    bh__ferry *f = &c->ferry;
+    bh_status status =
+        bh__ferry_enter(f, BH_ARRAY_KEYS, batch->keys, o->key_bytes, c->n, BH_USE_IN);
 
-    /* Read too: missing keys leave their values as they are. */
+    c->given = both ? BH_ARRAY_VALUES_OUT : BH_ARRAY_VALUES;
     if (!status)
-        status = enter_array(c, VALUES_OUT, batch->values_out, o->value_bytes, 1, 1);
-    c->given = batch->values && batch->values == batch->values_out ? VALUES_OUT : VALUES;
-    if (!status && c->given == VALUES)
-        status = enter_array(c, VALUES, batch->values, o->value_bytes, 1, 0);
+        status = bh__ferry_enter(f, BH_ARRAY_VALUES_OUT, batch->values_out, o->value_bytes, c->n,
+                                 both ? BH_USE_IN | BH_USE_OUT : BH_USE_PATCH);
+    if (!status && !both)
+        status = bh__ferry_enter(f, BH_ARRAY_VALUES, batch->values, o->value_bytes, c->n,
+                                 BH_USE_IN);
     if (!status)
-        status = enter_array(c, OUTCOMES, batch->outcomes, 1, 0, 1);
+        status = bh__ferry_enter(f, BH_ARRAY_OUTCOMES, batch->outcomes, 1, c->n, BH_USE_OUT);
     if (!status)
-        status = enter_array(c, OPS, batch->ops, 1, 1, 0);
+        status = bh__ferry_enter(f, BH_ARRAY_OPS, batch->ops, 1, c->n, BH_USE_IN);
     return status ? status : check_ops(c, batch);
+}
+
+/* Elements of a part, at most. */
+static uint64_t part_most(const call *c)
+{
+    const uint64_t in_place = c->kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
+    const uint64_t copied = c->cuda->module->part < COPIED_PART_MOST ? c->cuda->module->part
+                                                                       : COPIED_PART_MOST;
+    const uint64_t most = bh__ferry_on_host(&c->ferry) ? copied : in_place;
+
+    return most < c->n ? most : c->n;
+}
+
+static bh_status no_memory(const call *c, const char *for_what, int error)
+{
+    return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu %s: %.100s",
+                    (unsigned long long)c->part, for_what, c->cuda->module->message(error));
 }
 
 bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
-    uint64_t part;
-    void *memory;
     bh_status status;
     call c;
-    int error, i;
+    int error;
 
     memset(&c, 0, sizeof c);
-    c.cuda = (bh__cuda *)(uintptr_t)backend;
+    c.cuda = c.ferry.cuda = (bh__cuda *)(uintptr_t)backend;
     c.table = table;
     c.kernels = (const bh__cuda_kernels *)table->kernels;
+    c.n = batch->n;
     c.op = batch->op;
     c.kind = bh__slice_kind_of(batch);
     c.takes_room = bh__takes_room(batch);
@@ -547,21 +670,22 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
         status = enter_arrays(&c, batch);
     if (status)
         return status;
-    part = c.kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
-    for (i = 0; i < ARRAYS; i++)
-        if (c.array[i].on_host)
-            part = STAGED_MOST;
-    part = part < batch->n ? part : batch->n;
-    error = stage(&c, part, &memory);
-    if (error)
-        return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements: %.100s",
-                        (unsigned long long)part, c.cuda->module->message(error));
+    if (table->policy->perform && c.kind != BH_SLICE_FIND)
+        return bh__cuda_perform(c.cuda, table, batch);
+    c.part = part_most(&c);
 
     bh__gate_enter_alone(&table->gate, &backend->system);
-    status = run_parts(&c, batch->n, part);
+    error = take(&c);
+    if (error) {
+        mark_rest(&c, 0);
+        status = no_memory(&c, "elements", error);
+    } else {
+        status = run_parts(&c);
+        error = bh__ferry_give(&c.ferry);
+        if (error && !status)
+            status = failed(&c, error);
+    }
     bh__gate_leave_alone(&table->gate);
-    if (memory && (error = c.cuda->module->release(c.cuda->gpu, memory)) != 0 && !status)
-        status = failed(&c, error);
     return status ? status : c.status;
 }
 
@@ -569,49 +693,75 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
  * export
  * --------------------------------------------------------------------------------------------- */
 
+/* Has the policy copy pairs into one part after the other, while those of the parts before are on
+ * their way to the caller. */
+static bh_status export_parts(call *c, uint64_t *at, uint64_t *count)
+{
+    bh__ferry *f = &c->ferry;
+    bh_status status = BH_OK;
+    int error = bh__ferry_begin(f);
+    uint64_t copied = 1;
+
+    for (c->number = 0; !error && !status && copied && *count < c->n; c->number++) {
+        bh__slot *s = f->now = bh__ferry_slot(f, c->number);
+
+        error = bh__ferry_finish(f, s);
+        if (error)
+            break;
+        s->first = *count;
+        copied = c->table->policy->export_pairs(c->table, at, seen(c, BH_ARRAY_KEYS),
+                                                seen(c, BH_ARRAY_VALUES),
+                                                c->n - *count < c->part ? c->n - *count : c->part);
+        status = bh__cuda_alive(c->cuda);
+        if (!status && copied == UINT64_MAX)
+            status = bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to export pairs");
+        if (status)
+            break;
+        s->count = copied;
+        if (copied)
+            error = bh__ferry_send(f, s);
+        *count += copied;
+    }
+    if (bh__ferry_drain(f) && !status)
+        status = bh__cuda_alive(c->cuda);
+    if (error && !status)
+        status = bh__fail(BH_ERR_DEVICE, "the GPU refused to copy pairs out: %.200s",
+                          c->cuda->module->message(error));
+    return status;
+}
+
 bh_status bh__cuda_export(const bh__backend *backend, bh_table *table, uint64_t *at, void *keys,
                           void *values, uint64_t room, uint64_t *count)
 {
     const bh_table_options *o = &table->options;
-    uint64_t part, copied;
-    void *memory;
+    const uint64_t from = *at;
     bh_status status;
-    int error, in_place;
+    int error;
     call c;
 
     *count = 0;
     memset(&c, 0, sizeof c);
-    c.cuda = (bh__cuda *)(uintptr_t)backend;
+    c.cuda = c.ferry.cuda = (bh__cuda *)(uintptr_t)backend;
     c.table = table;
     c.kind = BH_SLICE_FIND;
+    c.n = room;
     status = bh__cuda_alive(c.cuda);
     if (!status)
-        status = enter_array(&c, KEYS, keys, o->key_bytes, 0, 1);
+        status = bh__ferry_enter(&c.ferry, BH_ARRAY_KEYS, keys, o->key_bytes, room, BH_USE_OUT);
     if (!status)
-        status = enter_array(&c, VALUES, values, o->value_bytes, 0, 1);
+        status = bh__ferry_enter(&c.ferry, BH_ARRAY_VALUES, values, o->value_bytes, room,
+                                 BH_USE_OUT);
     if (status || !room)
         return status;
-    in_place = !c.array[KEYS].on_host && !c.array[VALUES].on_host;
-    part = in_place || room < EXPORTED_MOST ? room : EXPORTED_MOST;
-    error = stage(&c, part, &memory);
+    c.part = bh__ferry_on_host(&c.ferry) ? part_most(&c) : room;
+    error = take(&c);
     if (error)
-        return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu pairs: %.100s",
-                        (unsigned long long)part, c.cuda->module->message(error));
-    do {
-        uint64_t now = room - *count < part ? room - *count : part;
-
-        copied = table->policy->export_pairs(table, at, seen(&c, KEYS, *count),
-                                             seen(&c, VALUES, *count), now);
-        status = bh__cuda_alive(c.cuda);
-        error = status ? 0 : copy_out(&c, *count, copied);
-        *count += copied;
-    } while (!status && !error && copied && *count < room);
-    if (memory)
-        (void)c.cuda->module->release(c.cuda->gpu, memory);
-    if (error)
-        status = bh__fail(BH_ERR_DEVICE, "the GPU refused to copy pairs out: %.200s",
-                          c.cuda->module->message(error));
-    if (status)
+        return no_memory(&c, "pairs", error);
+    status = export_parts(&c, at, count);
+    (void)bh__ferry_give(&c.ferry);
+    if (status) {
         *count = 0;
+        *at = from;
+    }
     return status;
 }

@@ -14,6 +14,11 @@ typedef struct bh__cuda {
     bh__gate mail; /* held alone by who uses the mailbox */
     unsigned char *mailbox;        /* pinned host memory */
     unsigned char *device_mailbox; /* what it is copied to */
+    int shared_stream;             /* the stream is the caller's, who may have work in it */
+    bh__gate staging;              /* held alone by the call that uses the memory behind it */
+    unsigned char *staged;         /* pinned host memory, as much as a call has needed */
+    uint64_t staged_bytes;
+    bh__cuda_place place; /* for the primitives */
     /* The number of the first error of the GPU: what was asked for has not been done, and what
      * is in its tables is not known. Every later call says so. */
     int lost;
@@ -36,8 +41,18 @@ bh_status bh__cuda_alive(const bh__cuda *cuda);
 int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
                   int (*run)(const bh__cuda *cuda, void *device_job, void *argument), void *argument);
 
+/* Pinned memory for copies of arrays that are not, kept for the next call: to take it from the
+ * system costs milliseconds. One call has it at a time, which holds its table's gate already.
+ * Answers 0 or an error, and then nothing is held. */
+int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory);
+void bh__cuda_staging_leave(bh__cuda *cuda);
+
 /* batch.c */
 bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);
+/* perform.c: a call that changes something, of a design that performs its calls itself; a sort. */
+bh_status bh__cuda_perform(bh__cuda *cuda, bh_table *table, const bh__batch *batch);
+bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_bytes, void *values,
+                        uint32_t value_bytes, uint64_t n);
 bh_status bh__cuda_export(const bh__backend *backend, bh_table *table, uint64_t *at, void *keys,
                           void *values, uint64_t room, uint64_t *count);
 

@@ -16,7 +16,7 @@ bh_status bh__cuda_find(const char *wanted, const bh__cuda_module **module)
 
     if (!found)
         return bh__fail(BH_ERR_UNSUPPORTED,
-                        "the module for GPUs is not there (%.200s); build bulkhash where the CUDA "
+                        "the module for GPUs is not there (%.700s); build bulkhash where the CUDA "
                         "toolkit is, or name the module in BULKHASH_CUDA_MODULE",
                         reason ? reason : path);
     if (found->version != BH__CUDA_MODULE_VERSION)

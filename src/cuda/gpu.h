@@ -9,7 +9,10 @@
 struct bh__gpu {
     int device;
     int own_stream;
-    cudaStream_t stream;
+    uint32_t threads; /* that it can run at a time */
+    cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
+    cudaStream_t lane[BH_LANES];
+    cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */
 };
 
 /* Threads of a block: by measurement 128 to 512 are alike. */
@@ -21,18 +24,52 @@ static inline unsigned bh__gpu_blocks(uint64_t threads)
     return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
 }
 
+/* Elements of a lane in the schedules `sift` and `lanes` (kernels.h), at most. */
+#ifndef BH_CUDA_ROUNDS
+#define BH_CUDA_ROUNDS 16u
+#endif
+
+/* Fewer elements are carried to their ends at once: a second launch would cost more. */
+#define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
+
+/* Rounds of 32 elements for each warp: so many that all of the GPU has something to do. */
+static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
+{
+    const uint64_t rounds = count / gpu->threads + 1;
+
+    return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
+}
+
 /* find.cu: the lookups of each pair of widths, by key_bytes / 8 and value_bytes / 4. Functions and
  * not an array of them: constants of another file are not there yet when this one's are made. */
 int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
                  uint64_t count);
+int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
+                   uint64_t count);
+
+typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 
 typedef struct bh__gpu_kernels {
     bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
-    int (*slice[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+    bh__gpu_launch *slice[BH_SLICE_KINDS];
     int (*pass[BH_PASSES])(bh__gpu *gpu, void *job, uint64_t items);
+    bh__gpu_launch *survey;
 } bh__gpu_kernels;
 
-/* update.cu: the kernels of each pair of widths. */
+/* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and
+ * whether lanes collaborate. */
+extern bh__gpu_launch *const bh__gpu_launches_1_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_4_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_8_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
+
+/* update.cu, hashfight.cu: the kernels of each pair of widths. */
 const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes);
+const bh__gpu_kernels *bh__gpu_hashfight(uint32_t key_bytes, uint32_t value_bytes);
+
+/* primitives.cu */
+extern const bh__primitives bh__gpu_primitives;
 
 #endif

@@ -1,14 +1,49 @@
 /*
- * DyCuckoo's kernels for one pair of widths: for each kind of slice one in which a group (a
- * thread, or a tile of BH_CUDA_TILE) carries one operation to its end, and one for each pass. An
- * include-template: see instance.h.
+ * DyCuckoo's kernels for one pair of widths: one for each kind of slice, in the schedule that the
+ * file is compiled for, and one for each pass. An include-template: see instance.h.
+ *
+ * Schedules. A group is a thread, or a tile of BH_CUDA_TILE threads that look at a bucket
+ * together.
+ *
+ *   each     A group carries one element to its end. Nine of ten inserts end after one step, but of
+ *            32 threads in lockstep some three need another bucket or a path of moves, and 29
+ *            wait for them, in almost every warp.
+ *   sift     Stages, a kernel each: the first step of every element; those that it did not finish, with
+ *            both buckets; those whose buckets were full, with paths. What a stage leaves goes to a
+ *            list on the device. It is what BH_SCHEDULE_AUTO does: docs/decisions/0008.
+ *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
+ *            called clStash), threads only. A warp has many elements. Each of its lanes begins one and takes
+ *            the first step; if that does not finish it, its name is parked in shared memory,
+ *            and the lane takes the next element. When 32 are parked, all lanes take one of those
+ *            and carry it to its end: what is rare is done by 32 threads at once, too.
+ *
+ *              elements  ->  first step, 32 at a time  --done-->
+ *                                 | not done
+ *                                 v
+ *                            parked: [ a b c ... ]     32 of them  ->  to the end
+ *
+ *            From the paper, with this difference: a parked element begins anew, so that 4 bytes
+ *            are all that is kept of it; its bucket is still in the second cache.
  */
 #include "tables/dycuckoo/ops.h"
 
 #ifndef BH_CUDA_KERNELS_H
 #define BH_CUDA_KERNELS_H
 
-#include "cuda/module.h"
+#include "cuda/gpu.h"
+
+#ifndef BH_CUDA_SLICES_ONLY
+#define BH_CUDA_SLICES_ONLY (BH_CUDA_TILE > 1)
+#endif
+#ifndef BH_CUDA_LANES
+#define BH_CUDA_LANES 0
+#endif
+
+/* What a kernel says of itself. */
+#define BH_CUDA_SCHEDULE                                                                           \
+    (!BH_CUDA_SLICES_ONLY ? BH__CUDA_SIFT                                                          \
+     : BH_CUDA_LANES      ? BH__CUDA_LANES                                                         \
+                          : BH__CUDA_EACH + BH_CUDA_TILE)
 
 /* The group's number in its launch. */
 BH_FN uint64_t bh_cuda_group(void)
@@ -16,16 +51,43 @@ BH_FN uint64_t bh_cuda_group(void)
     return (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_CUDA_TILE;
 }
 
+/* What has happened to elements, counted. */
+typedef struct bh_cuda_counts {
+    uint32_t inserted;
+    uint32_t erased;
+    uint32_t assigned;
+} bh_cuda_counts;
+
+/* The same of one element, as bits of an answer. */
+#define BH_CUDA_INSERTED 1u
+#define BH_CUDA_ERASED 2u
+#define BH_CUDA_ASSIGNED 4u
+
+BH_FN void bh_cuda_count(bh_cuda_counts *counts, uint32_t happened)
+{
+    counts->inserted += happened & BH_CUDA_INSERTED ? 1 : 0;
+    counts->erased += happened & BH_CUDA_ERASED ? 1 : 0;
+    counts->assigned += happened & BH_CUDA_ASSIGNED ? 1 : 0;
+}
+
 /* Adds to a counter of all threads what the groups of this warp have counted, by one addition: with
  * one for each group an H200 inserted 1.1 G keys/s and not 3.3. */
-BH_FN void bh_cuda_count(uint64_t *counter, uint64_t counted)
+BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
 {
     const uint32_t here = __activemask();
-    const uint32_t sum =
-        __reduce_add_sync(here, bh_cuda_lane() == 0 ? (uint32_t)counted : 0);
+    const uint32_t sum = __reduce_add_sync(here, bh_cuda_lane() == 0 ? counted : 0);
 
     if (sum && threadIdx.x % 32 == bh_first(here))
         atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
+}
+
+BH_FN void bh_cuda_enter(bh__cuda_job *job, const bh_cuda_counts *counts)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        job->schedule = BH_CUDA_SCHEDULE;
+    bh_cuda_add(&job->slice.inserted, counts->inserted);
+    bh_cuda_add(&job->slice.erased, counts->erased);
+    bh_cuda_add(&job->slice.assigned, counts->assigned);
 }
 
 /* Takes places for those groups of this warp that want one, by one addition; answers the
@@ -42,24 +104,100 @@ BH_FN uint64_t bh_cuda_take(uint64_t *counter, int wants)
     return first + bh_count(takers & ((1u << lane / BH_CUDA_TILE * BH_CUDA_TILE) - 1));
 }
 
+/* Whether there is room for a new key of this group: for all, or as many as take some of it. */
+BH_FN int bh_cuda_has_room(bh__cuda_job *job, int wants)
+{
+    if (job->room >= job->count || !job->room)
+        return job->room != 0;
+    /* What was taken long ago need not be asked for one by one. */
+    if (*(volatile const uint64_t *)&job->room_taken >= job->room)
+        return 0;
+    return bh_cuda_take(&job->room_taken, wants) < job->room;
+}
+
+/* Lists an element as stalled, for the host to see to. */
+BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
+{
+    const uint64_t place = bh_cuda_take(&job->stalled_count, stalls);
+
+    if (stalls && bh_cuda_lane() == 0)
+        job->stalled[place] = at;
+}
+
+/*
+ * The slice as an element begins with it, and the table's descriptor in shared memory: each
+ * acquiring load makes a processor forget its first cache, and every key needs the seed and the
+ * subtables. To be called by all threads of a block.
+ */
+BH_FN bh__slice bh_cuda_slice(const bh__cuda_job *job)
+{
+    __shared__ bh_dy_geometry geometry;
+    const uint32_t *from = (const uint32_t *)job->slice.geometry;
+    bh__slice slice = job->slice;
+    uint32_t i;
+
+    for (i = threadIdx.x; i < sizeof geometry / 4; i += blockDim.x)
+        ((uint32_t *)&geometry)[i] = from[i];
+    __syncthreads();
+    slice.geometry = &geometry;
+    slice.inserted = slice.erased = slice.assigned = 0;
+    slice.stalled_path = slice.moved = 0;
+    return slice;
+}
+
+/* What an element does in a kernel of this kind. */
+BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
+{
+    return kind <= BH_MAX ? kind : slice->ops ? slice->ops[at] : slice->op;
+}
+
+/* What is known of an element when a kernel takes it up: nothing; that one step was not enough, in
+ * most cases because home is full; that both buckets were full. The later ones come from lists. */
+#define BH_CUDA_FRESH 0
+#define BH_CUDA_HOME_FULL 1
+#define BH_CUDA_BOTH_FULL 2
+
+/* A name in the parking place: the element, and whether there is room for it. */
+#define BH_CUDA_PARKED_ROOM (1u << 31)
+/* Whether there is has not been asked. */
+#define BH_CUDA_ROOM_UNKNOWN 2
+
+/* Those of this warp that want to are added to a list, with what is known of the room for them. */
+BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
+{
+    const uint64_t place = bh_cuda_take(&job->parked_count[stage - 1], parks);
+
+    if (parks && bh_cuda_lane() == 0)
+        job->parked[stage - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
+}
+
 #endif
 
-#define DEVICE(name) BH_NAME(bh_cuda_##name)
+#ifndef BH_CUDA_KERNEL
+#define BH_CUDA_KERNEL(name) bh_cuda_##name
+#endif
+#define DEVICE(name) BH_NAME(BH_CUDA_KERNEL(name))
 
-/* Carries an operation to its end, or until it stalls. */
-BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind)
+/* Carries an operation to its end, or until it stalls; one whose buckets were full begins with the
+ * search for a path. */
+BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind,
+                              int full)
 {
     bh_region region = BH_NAME(bh_dy_begin)(slice, op, at, kind);
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
 
     op->home = op->other = op->from = 0;
-    do {
+    if (full) {
+        BH_NAME(bh_dy_go_other)(slice, op, region.offset, &region);
+        answer = BH_NAME(bh_dy_begin_search)(slice, op, &region);
+    }
+    while (answer == BH_NEXT || answer == BH_RETRY) {
         if (!bh_turn(refused))
             continue;
         answer = BH_NAME(bh_dy_step)(slice, op, kind, region.offset, &region);
         refused = answer == BH_RETRY ? refused + 1 : 0;
-    } while (answer == BH_NEXT || answer == BH_RETRY);
+    }
     return answer;
 }
 
@@ -69,9 +207,9 @@ BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t 
  * from its: as if the first had come first, the others behind it, and the last one last. Without
  * that, thousands of equal keys would wait for each other's lock one by one.
  */
-BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind)
+BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind, uint32_t here)
 {
-    const uint32_t lane = threadIdx.x % 32, here = __activemask();
+    const uint32_t lane = threadIdx.x % 32;
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
     uint32_t same = __match_any_sync(here, (unsigned long long)key);
 
@@ -109,83 +247,296 @@ BH_FN uint8_t DEVICE(twins_outcome)(uint32_t kind, uint8_t first)
     return kind == BH_INSERT_NEW ? BH_FOUND : BH_ASSIGNED;
 }
 
-/* Runs the group's element. What it counts is added to the job at the end; what stalls is listed,
- * for the host to see to. */
-BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind)
+/* The host wants to know of keys that are not there: their values stay as they were. */
+BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_NAME(bh_dy_op) *op)
 {
-    const uint64_t i = bh_cuda_group();
+    if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
+        job->missing = 1;
+}
+
+/*
+ * Carries the group's element from its stage to its end, or lists it as stalled; from
+ * BH_CUDA_HOME_FULL on no further than to the next stage. `here` are the lanes that do so together;
+ * `room` says whether there is room for a new key, or that it has not been asked. Answers what has
+ * happened.
+ */
+BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+                              uint32_t kind, int room, uint32_t here, int stage)
+{
     const uint32_t lane = threadIdx.x % 32;
-    bh__slice slice = job->slice;
-    uint32_t at, twins, wants;
+    const uint32_t twins = DEVICE(twins)(common, at, kind, here);
+    const int works = lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE;
+    bh__slice slice = *common;
     BH_NAME(bh_dy_op) op;
     int answer = BH_DONE; /* a bh_answer */
+    int parks;
     BH_VALUE value;
 
-    if (i >= job->count)
-        return;
-    at = job->names ? job->names[i] : (uint32_t)i;
-    if (kind > BH_MAX)
-        kind = slice.ops ? slice.ops[at] : slice.op;
-    twins = DEVICE(twins)(&slice, at, kind);
     if (twins & (twins - 1)) {
         value = DEVICE(twins_value)(&slice, at, kind, twins);
         slice.values = &value - at; /* what this element brings */
     }
-    slice.inserted = slice.erased = slice.assigned = 0;
-    slice.stalled_path = slice.moved = 0;
-    wants = bh_dy_inserts(kind) && lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE;
-    slice.room = job->room >= job->count;
-    if (!slice.room && job->room)
-        slice.room = bh_cuda_take(&job->room_taken, (int)wants) < job->room;
+    slice.no_paths = stage == BH_CUDA_HOME_FULL;
+    if (room == BH_CUDA_ROOM_UNKNOWN)
+        room = bh_cuda_has_room(job, works && bh_dy_inserts(kind));
+    slice.room = room;
     op.outcome = BH_NOT_DONE;
-    if (lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE)
-        answer = DEVICE(carry)(&slice, &op, at, kind);
+    if (works)
+        answer = DEVICE(carry)(&slice, &op, at, kind, stage == BH_CUDA_BOTH_FULL);
+    parks = slice.no_paths && answer == BH_STALL && slice.stalled_path;
     if (twins & (twins - 1)) {
-        const uint8_t first =
-            (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, (int)bh_first(twins));
+        const int first_of = (int)bh_first(twins);
+        const uint8_t first = (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, first_of);
 
-        answer = __shfl_sync(twins, answer, (int)bh_first(twins));
+        answer = __shfl_sync(twins, answer, first_of);
+        parks = __shfl_sync(twins, parks, first_of);
+        room = __shfl_sync(twins, room, first_of);
         if (lane != bh_first(twins)) {
             op.outcome = DEVICE(twins_outcome)(kind, first);
             slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
         }
     }
-    if (answer == BH_STALL) {
-        const uint64_t place = bh_cuda_take(&job->stalled_count, 1);
-
-        if (bh_cuda_lane() == 0)
-            job->stalled[place] = at;
-    } else if (slice.outcomes && bh_cuda_lane() == 0) {
+    if (slice.no_paths)
+        bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, parks);
+    bh_cuda_stall(job, at, answer == BH_STALL && !parks);
+    if (answer == BH_DONE && slice.outcomes && bh_cuda_lane() == 0)
         slice.outcomes[at] = op.outcome;
-    }
     if (slice.moved)
         job->moved = 1;
-    bh_cuda_count(&job->slice.inserted, slice.inserted);
-    bh_cuda_count(&job->slice.erased, slice.erased);
-    bh_cuda_count(&job->slice.assigned, slice.assigned);
+    DEVICE(note_missing)(job, kind, &op);
+    return (slice.inserted ? BH_CUDA_INSERTED : 0) | (slice.erased ? BH_CUDA_ERASED : 0) |
+           (slice.assigned ? BH_CUDA_ASSIGNED : 0);
 }
 
-__global__ void DEVICE(insert)(bh__cuda_job *job)
+/* The schedule `each`: of all elements, or of those that an earlier kernel has parked. */
+BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
-    DEVICE(run)(job, BH_INSERT);
-}
+    const bh__slice common = bh_cuda_slice(job);
+    const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
+    const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
+    const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
+    const uint64_t own = threadIdx.x % 32 / BH_CUDA_TILE;
+    bh_cuda_counts counts = {0, 0, 0};
+    uint64_t i;
 
-__global__ void DEVICE(erase)(bh__cuda_job *job)
-{
-    DEVICE(run)(job, BH_ERASE);
-}
+    for (i = bh_cuda_group(); i - own < count; i += groups) {
+        const uint32_t here = __ballot_sync(0xffffffffu, i < count);
+        const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
+        const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
+        const int room = stage ? (name & BH_CUDA_PARKED_ROOM) != 0 : BH_CUDA_ROOM_UNKNOWN;
 
-__global__ void DEVICE(add)(bh__cuda_job *job)
-{
-    DEVICE(run)(job, BH_ADD);
-}
-
-__global__ void DEVICE(mixed)(bh__cuda_job *job)
-{
-    DEVICE(run)(job, BH_MAX + 1);
+        if (i < count)
+            bh_cuda_count(&counts,
+                          DEVICE(finish)(job, &common, at, bh_cuda_kind(&common, kind, at),
+                                         room, here, stage));
+        __syncwarp();
+    }
+    bh_cuda_enter(job, &counts);
 }
 
 #if BH_CUDA_TILE == 1
+/* An element's first step; what has happened is counted. */
+BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+                              uint32_t kind, int room, bh_cuda_counts *counts)
+{
+    bh__slice slice = *common;
+    BH_NAME(bh_dy_op) op;
+    bh_region region = BH_NAME(bh_dy_begin)(&slice, &op, at, kind);
+    bh_answer answer;
+
+    slice.room = room;
+    slice.turnover = 0; /* guests are sent home by those that are carried on */
+    answer = BH_NAME(bh_dy_step)(&slice, &op, kind, region.offset, &region);
+    if (answer == BH_DONE && slice.outcomes)
+        slice.outcomes[at] = op.outcome;
+    if (answer == BH_DONE)
+        DEVICE(note_missing)(job, kind, &op);
+    counts->inserted += (uint32_t)slice.inserted;
+    counts->erased += (uint32_t)slice.erased;
+    counts->assigned += (uint32_t)slice.assigned;
+    return answer;
+}
+
+/* What becomes of `count` of those that are parked. In the schedule `lanes` they are carried to
+ * their ends; `sift` lists them for the next kernel. */
+BH_FN uint32_t DEVICE(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
+                              const uint32_t *parked, uint32_t count, int sifts)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t happened = 0;
+
+    __syncwarp();
+    if (lane < count && sifts) {
+        bh_cuda_park(job, BH_CUDA_HOME_FULL, parked[lane] & ~BH_CUDA_PARKED_ROOM,
+                     (parked[lane] & BH_CUDA_PARKED_ROOM) != 0, 1);
+    } else if (lane < count) {
+        const uint32_t at = parked[lane] & ~BH_CUDA_PARKED_ROOM;
+
+        happened = DEVICE(finish)(job, common, at, bh_cuda_kind(common, kind, at),
+                                  (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
+                                  0xffffffffu >> (32 - count), BH_CUDA_FRESH);
+    }
+    __syncwarp();
+    return happened;
+}
+
+/* The schedules `sift` and `lanes`: a warp has 32 elements for each round. */
+BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts)
+{
+    __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
+    uint32_t *const parked = parking[threadIdx.x / 32];
+    const bh__slice common = bh_cuda_slice(job);
+    const uint32_t lane = threadIdx.x % 32;
+    const uint64_t count = job->count;
+    uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x - lane) * rounds + lane;
+    bh_cuda_counts counts = {0, 0, 0};
+    uint32_t waiting = 0;
+
+    for (; rounds && i - lane < count; rounds--, i += 32) {
+        const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
+        const uint32_t what = bh_cuda_kind(&common, kind, at);
+        const int room = bh_cuda_has_room(job, i < count && bh_dy_inserts(what));
+        int answer = BH_DONE; /* a bh_answer */
+        uint32_t parks;
+
+        if (i < count)
+            answer = DEVICE(begin)(job, &common, at, what, room, &counts);
+        __syncwarp();
+        if (__any_sync(0xffffffffu, answer == BH_STALL))
+            bh_cuda_stall(job, at, answer == BH_STALL);
+        parks = __ballot_sync(0xffffffffu, answer == BH_NEXT || answer == BH_RETRY);
+        if (parks >> lane & 1)
+            parked[waiting + bh_count(parks & ((1u << lane) - 1))] =
+                at | (room ? BH_CUDA_PARKED_ROOM : 0);
+        waiting += bh_count(parks);
+        if (waiting >= 32) {
+            waiting -= 32;
+            bh_cuda_count(&counts,
+                          DEVICE(unpark)(job, &common, kind, parked + waiting, 32, sifts));
+        }
+    }
+    if (waiting)
+        bh_cuda_count(&counts, DEVICE(unpark)(job, &common, kind, parked, waiting, sifts));
+    bh_cuda_enter(job, &counts);
+}
+#endif
+
+/*
+ * `sift`: each kind is three kernels. What a stage leaves is in a list for the next; without a
+ * list the last one begins with all elements. The other schedules have one kernel for a kind.
+ */
+#if !BH_CUDA_SLICES_ONLY
+__global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_INSERT, rounds, 1);
+}
+
+__global__ void DEVICE(other_insert)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(insert)(bh__cuda_job *job, int parked)
+{
+    if (parked)
+        DEVICE(each)(job, BH_INSERT, BH_CUDA_BOTH_FULL);
+    else
+        DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(sift_erase)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_ERASE, rounds, 1);
+}
+
+__global__ void DEVICE(other_erase)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(erase)(bh__cuda_job *job, int parked)
+{
+    if (parked)
+        DEVICE(each)(job, BH_ERASE, BH_CUDA_BOTH_FULL);
+    else
+        DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(sift_add)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_ADD, rounds, 1);
+}
+
+__global__ void DEVICE(other_add)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job, int parked)
+{
+    if (parked)
+        DEVICE(each)(job, BH_ADD, BH_CUDA_BOTH_FULL);
+    else
+        DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_MAX + 1, rounds, 1);
+}
+
+__global__ void DEVICE(other_mixed)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job, int parked)
+{
+    if (parked)
+        DEVICE(each)(job, BH_MAX + 1, BH_CUDA_BOTH_FULL);
+    else
+        DEVICE(each)(job, BH_MAX + 1, BH_CUDA_FRESH);
+}
+
+#else
+BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind, int rounds)
+{
+#if BH_CUDA_LANES
+    DEVICE(begin_all)(job, kind, (uint32_t)rounds, 0);
+#else
+    (void)rounds;
+    DEVICE(each)(job, kind, BH_CUDA_FRESH);
+#endif
+}
+
+__global__ void DEVICE(find)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_FIND, rounds);
+}
+
+__global__ void DEVICE(insert)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_INSERT, rounds);
+}
+
+__global__ void DEVICE(erase)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_ERASE, rounds);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_ADD, rounds);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_MAX + 1, rounds);
+}
+
+#endif
+
+#if BH_CUDA_TILE == 1 && !BH_CUDA_SLICES_ONLY
 /* The passes: a thread for each item, or one for all where the pass is one task's. */
 __global__ void DEVICE(split)(bh_dy_resize *split, uint64_t items)
 {

@@ -10,11 +10,24 @@ static const char *message(int error)
     return cudaGetErrorString((cudaError_t)error);
 }
 
-/* A call's thread may have been at work on another GPU. */
-static int enter(const bh__gpu *gpu)
-{
-    return (int)cudaSetDevice(gpu->device);
-}
+/* A call's thread may be at work on another GPU, and shall find itself there again. To be made at
+ * the beginning of each function; `error` is 0, or why it cannot be done. */
+struct on_device {
+    int device, before, error;
+
+    explicit on_device(int wanted) : device(wanted), before(wanted)
+    {
+        error = (int)cudaGetDevice(&before);
+        if (!error && before != device)
+            error = (int)cudaSetDevice(device);
+    }
+
+    ~on_device()
+    {
+        if (before != device)
+            (void)cudaSetDevice(before);
+    }
+};
 
 static int count(int *devices)
 {
@@ -25,42 +38,62 @@ static int count(int *devices)
  * given back to the system by who waits when it is more than this. */
 #define POOL_KEEPS (256ull << 20)
 
-static int open(int device, void *stream, bh__gpu **made)
-{
-    bh__gpu *gpu = new (std::nothrow) bh__gpu;
-    cudaError_t error = gpu ? cudaSetDevice(device) : cudaErrorMemoryAllocation;
-    uint64_t keeps = POOL_KEEPS;
-    cudaMemPool_t pool;
-
-    if (!error && !(error = cudaDeviceGetDefaultMemPool(&pool, device)))
-        error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
-    if (!error) {
-        gpu->device = device;
-        gpu->own_stream = !stream;
-        gpu->stream = (cudaStream_t)stream;
-        if (!stream)
-            error = cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking);
-    }
-    if (error) {
-        delete gpu;
-        return (int)error;
-    }
-    *made = gpu;
-    return 0;
-}
-
 static void close(bh__gpu *gpu)
 {
-    (void)enter(gpu);
-    (void)cudaStreamSynchronize(gpu->stream);
-    if (gpu->own_stream)
-        (void)cudaStreamDestroy(gpu->stream);
+    on_device here(gpu->device);
+    uint32_t i;
+
+    for (i = 0; i < BH_LANES; i++) {
+        if (gpu->lane[i])
+            (void)cudaStreamSynchronize(gpu->lane[i]);
+        if (gpu->reached[i])
+            (void)cudaEventDestroy(gpu->reached[i]);
+        if (gpu->lane[i] && (i != BH_LANE_RUN || gpu->own_stream))
+            (void)cudaStreamDestroy(gpu->lane[i]);
+    }
     delete gpu;
+}
+
+static int open(int device, void *stream, bh__gpu **made)
+{
+    on_device here(device);
+    bh__gpu *gpu = new (std::nothrow) bh__gpu();
+    int error = here.error;
+    uint64_t keeps = POOL_KEEPS;
+    int processors = 0, threads = 0;
+    cudaMemPool_t pool;
+    uint32_t i;
+
+    if (!gpu)
+        return (int)cudaErrorMemoryAllocation;
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+    gpu->threads = (uint32_t)(processors * threads);
+    gpu->device = device;
+    gpu->own_stream = !stream;
+    gpu->lane[BH_LANE_RUN] = (cudaStream_t)stream;
+    if (!error && !(error = (int)cudaDeviceGetDefaultMemPool(&pool, device)))
+        error = (int)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
+    for (i = 0; i < BH_LANES && !error; i++) {
+        if (i != BH_LANE_RUN || gpu->own_stream)
+            error = (int)cudaStreamCreateWithFlags(&gpu->lane[i], cudaStreamNonBlocking);
+        if (!error)
+            error = (int)cudaEventCreateWithFlags(&gpu->reached[i], cudaEventDisableTiming);
+    }
+    gpu->stream = gpu->lane[BH_LANE_RUN];
+    if (error)
+        close(gpu);
+    else
+        *made = gpu;
+    return error;
 }
 
 static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     if (!error)
         error = (int)cudaMallocAsync(memory, bytes, gpu->stream);
@@ -72,52 +105,87 @@ static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
 
 static int release(bh__gpu *gpu, void *memory)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
 
-    return error ? error : (int)cudaFreeAsync(memory, gpu->stream);
+    return here.error ? here.error : (int)cudaFreeAsync(memory, gpu->stream);
 }
 
 static int allocate_pinned(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
 
-    return error ? error : (int)cudaMallocHost(memory, bytes);
+    return here.error ? here.error : (int)cudaMallocHost(memory, bytes);
 }
 
 static int release_pinned(bh__gpu *gpu, void *memory)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
 
-    return error ? error : (int)cudaFreeHost(memory);
+    return here.error ? here.error : (int)cudaFreeHost(memory);
 }
 
 static int fill(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
 
-    return error ? error : (int)cudaMemsetAsync(memory, byte, bytes, gpu->stream);
+    return here.error ? here.error : (int)cudaMemsetAsync(memory, byte, bytes, gpu->stream);
 }
 
-static int copy(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
+static int copy(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_t bytes)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
 
-    if (!error && bytes)
-        error = (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu->stream);
-    return error;
+    if (here.error || !bytes)
+        return here.error;
+    return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu->lane[lane]);
 }
 
-static int wait(bh__gpu *gpu)
+/* One block. A copy of the runtime's would stand in line at the GPU's copy engine behind a part of
+ * some caller's array, and the host, which waits for it, could not ask for the next in time. */
+static __global__ void carry_kernel(uint64_t *to, const uint64_t *from, uint32_t words)
 {
-    int error = enter(gpu);
+    uint32_t i;
 
-    return error ? error : (int)cudaStreamSynchronize(gpu->stream);
+    for (i = threadIdx.x; i < words; i += blockDim.x)
+        to[i] = from[i];
+}
+
+static int carry(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
+{
+    on_device here(gpu->device);
+
+    if (here.error)
+        return here.error;
+    (void)cudaGetLastError();
+    carry_kernel<<<1, 128, 0, gpu->stream>>>((uint64_t *)to, (const uint64_t *)from,
+                                             (uint32_t)(bytes / sizeof(uint64_t)));
+    return (int)cudaGetLastError();
+}
+
+static int follow(bh__gpu *gpu, uint32_t lane, uint32_t other)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    /* Another thread may record the event anew before the lane waits for it: then it waits for
+     * more than it must. */
+    if (!error)
+        error = (int)cudaEventRecord(gpu->reached[other], gpu->lane[other]);
+    return error ? error : (int)cudaStreamWaitEvent(gpu->lane[lane], gpu->reached[other], 0);
+}
+
+static int wait(bh__gpu *gpu, uint32_t lane)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaStreamSynchronize(gpu->lane[lane]);
 }
 
 static int where(bh__gpu *gpu, const void *memory, bh__where_is *answer)
 {
     cudaPointerAttributes attributes;
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     if (!error)
         error = (int)cudaPointerGetAttributes(&attributes, memory);
@@ -127,6 +195,8 @@ static int where(bh__gpu *gpu, const void *memory, bh__where_is *answer)
     }
     if (attributes.type == cudaMemoryTypeManaged)
         *answer = BH_IS_HERE;
+    else if (attributes.type == cudaMemoryTypeHost)
+        *answer = BH_IS_PINNED;
     else if (attributes.type != cudaMemoryTypeDevice)
         *answer = BH_IS_HOST;
     else
@@ -156,7 +226,8 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
                   uint64_t n)
 {
     const unsigned blocks = bh__gpu_blocks(n);
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     if (error || !n)
         return error;
@@ -176,7 +247,8 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
 static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
                    uint64_t n)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     if (error || !n)
         return error;
@@ -185,19 +257,58 @@ static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_
     return (int)cudaGetLastError();
 }
 
+/* The chosen schedule's kernels, but for those of slices. */
+static bh__gpu_kernels with(bh__gpu_launch *const *slices)
+{
+    bh__gpu_kernels all = *bh__gpu_dycuckoo(4, 4);
+
+    for (int i = 0; i < BH_SLICE_KINDS; i++)
+        all.slice[i] = slices[i];
+    return all;
+}
+
+/* NULL: not of this schedule. */
+static const bh__cuda_kernels *scheduled(bh_schedule schedule)
+{
+    static const bh__gpu_kernels thread = with(bh__gpu_launches_1_0);
+    static const bh__gpu_kernels tile4 = with(bh__gpu_launches_4_0);
+    static const bh__gpu_kernels tile8 = with(bh__gpu_launches_8_0);
+    static const bh__gpu_kernels tile16 = with(bh__gpu_launches_16_0);
+    static const bh__gpu_kernels tile32 = with(bh__gpu_launches_32_0);
+    static const bh__gpu_kernels lanes = with(bh__gpu_launches_1_1);
+
+    switch (schedule) {
+    case BH_SCHEDULE_THREAD: return &thread.known;
+    case BH_SCHEDULE_TILE4: return &tile4.known;
+    case BH_SCHEDULE_TILE8: return &tile8.known;
+    case BH_SCHEDULE_TILE16: return &tile16.known;
+    case BH_SCHEDULE_TILE32: return &tile32.known;
+    case BH_SCHEDULE_LANES: return &lanes.known;
+    default: return NULL;
+    }
+}
+
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
-    if (o->design != BH_DYCUCKOO || o->dycuckoo.values_apart ||
+    if ((o->design != BH_DYCUCKOO && o->design != BH_HASHFIGHT) ||
+        (o->design == BH_DYCUCKOO && o->dycuckoo.values_apart) ||
         (o->key_bytes != 4 && o->key_bytes != 8) ||
         (o->value_bytes != 0 && o->value_bytes != 4 && o->value_bytes != 8))
         return NULL;
+    if (o->schedule > BH_SCHEDULE_REGIONS)
+        return o->design == BH_DYCUCKOO && o->key_bytes == 4 && o->value_bytes == 4
+                   ? scheduled(o->schedule)
+                   : NULL;
+    if (o->design == BH_HASHFIGHT)
+        return &bh__gpu_hashfight(o->key_bytes, o->value_bytes)->known;
     return &bh__gpu_dycuckoo(o->key_bytes, o->value_bytes)->known;
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, uint64_t n)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
     return error || !n ? error : ((const bh__gpu_kernels *)kernels)->slice[kind](gpu, job, n);
@@ -206,16 +317,65 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
 static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
                 uint64_t items)
 {
-    int error = enter(gpu);
+    on_device here(gpu->device);
+    int error = here.error;
 
     (void)cudaGetLastError();
     return error || !items ? error : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
 }
 
+static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t n)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error || !n ? error : ((const bh__gpu_kernels *)kernels)->survey(gpu, job, n);
+}
+
+static __global__ void first_above_kernel(const uint8_t *ops, uint64_t n, uint8_t most,
+                                          unsigned long long *first)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n && ops[i] > most)
+        atomicMin(first, (unsigned long long)i);
+}
+
+static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+{
+    on_device here(gpu->device);
+    uint64_t found = n;
+    void *memory = NULL;
+    int error = here.error;
+
+    if (!error)
+        error = (int)cudaMallocAsync(&memory, sizeof found, gpu->stream);
+    if (error) {
+        (void)cudaGetLastError();
+        return error;
+    }
+    error = (int)cudaMemcpyAsync(memory, &found, sizeof found, cudaMemcpyDefault, gpu->stream);
+    if (!error) {
+        (void)cudaGetLastError();
+        first_above_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            ops, n, most, (unsigned long long *)memory);
+        error = (int)cudaGetLastError();
+    }
+    if (!error)
+        error = (int)cudaMemcpyAsync(&found, memory, sizeof found, cudaMemcpyDefault, gpu->stream);
+    (void)cudaFreeAsync(memory, gpu->stream);
+    if (!error)
+        error = (int)cudaStreamSynchronize(gpu->stream);
+    *first = found;
+    return error;
+}
+
 extern "C" __attribute__((visibility("default"))) const bh__cuda_module bh__cuda_module_1;
 
 const bh__cuda_module bh__cuda_module_1 = {
-    BH__CUDA_MODULE_VERSION, message, count, open, close,  allocate, release, allocate_pinned,
-    release_pinned,          fill,    copy,  wait, where,  gather,   scatter, kernels,
-    slice,                   pass,
+    BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
+    allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
+    gather,                  scatter,        kernels, slice, pass,
+    survey,                  first_above,    &bh__gpu_primitives,
 };

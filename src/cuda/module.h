@@ -8,7 +8,10 @@
  * its place, whose GPU is made of host memory that the host may not touch.
  *
  * Functions that answer an int answer 0, or an error's number that `message` makes words of.
- * Everything is asked for in the order of one stream; only what says so waits.
+ *
+ * What is asked for is put into a lane, and done later, in the order of that lane: BH_LANE_RUN is
+ * the context's stream, which has all that does not name another. Between lanes there is no order
+ * but what `follow` makes. The host waits in `wait` alone.
  */
 #ifndef BH_CUDA_MODULE_H
 #define BH_CUDA_MODULE_H
@@ -25,6 +28,16 @@
 
 typedef struct bh__gpu bh__gpu;
 
+/* Who ran a slice: a kernel's own word. */
+#define BH__CUDA_SIFT 1u
+#define BH__CUDA_LANES 2u
+#define BH__CUDA_EACH 16u /* and the threads of a tile */
+
+/* Lanes: the context's stream, and one for each slot that a part of a call's arrays travels in
+ * (ferry.h). */
+#define BH_CUDA_SLOTS 3u
+enum { BH_LANE_RUN, BH_LANE_SLOT, BH_LANES = BH_LANE_SLOT + BH_CUDA_SLOTS };
+
 /* What the kernels of a slice get: in device memory, and behind it the table's descriptor. A
  * slice of a GPU may have many more elements than one of a core. */
 typedef struct bh__cuda_job {
@@ -33,9 +46,18 @@ typedef struct bh__cuda_job {
     const uint32_t *names; /* the elements to run, or NULL: all from 0 to count - 1 */
     uint32_t *stalled;     /* receives the names of those that stalled; room for `count` */
     uint64_t stalled_count;
+    /* The kernels' own, as large: who wants another bucket than home; of these, who wants a path. */
+    uint32_t *parked[2];
+    uint64_t parked_count[2];
     uint64_t room; /* new keys that may be inserted */
     uint64_t room_taken; /* by those that might insert one, where there is not room for all */
     uint64_t moved;      /* keys that were there have changed their places */
+    uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
+    uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
+    /* A survey's: a bit for each value of a key's hash, 2^k of them, and how many it has set. */
+    uint32_t *bits;
+    uint64_t bit_count;
+    uint64_t fresh;
 } bh__cuda_job;
 
 /* The kernels of one design for one pair of widths, as far as the library knows them; the module
@@ -46,14 +68,26 @@ typedef struct bh__cuda_kernels {
     uint64_t job_bytes[BH_PASSES];
 } bh__cuda_kernels;
 
+/* What the module's primitives get as bh__where's `device`: the GPU, and where the number of its
+ * first error is noted. */
+typedef struct bh__cuda_place {
+    bh__gpu *gpu;
+    int *lost;
+} bh__cuda_place;
+
 typedef enum bh__where_is {
     BH_IS_HOST,
+    BH_IS_PINNED,   /* on the host, where copies to and from this GPU can read and write it */
     BH_IS_HERE,     /* on this GPU, or where it can be reached in place */
     BH_IS_ELSEWHERE /* on another GPU */
 } bh__where_is;
 
 typedef struct bh__cuda_module {
     uint64_t version;
+    /* So many elements of arrays on the host are copied at a time: enough that starting a copy
+     * costs nothing beside it, few enough that the first and the last, during which the GPU has
+     * nothing else to do, are short. */
+    uint64_t part;
     const char *(*message)(int error);
     int (*count)(int *devices);
     /* `stream` NULL: one of its own. */
@@ -65,10 +99,15 @@ typedef struct bh__cuda_module {
     int (*allocate_pinned)(bh__gpu *gpu, uint64_t bytes, void **memory);
     int (*release_pinned)(bh__gpu *gpu, void *memory);
     int (*fill)(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes);
-    /* From anywhere to anywhere. */
-    int (*copy)(bh__gpu *gpu, void *to, const void *from, uint64_t bytes);
-    /* Waits for all that has been asked for. */
-    int (*wait)(bh__gpu *gpu);
+    /* From anywhere to anywhere. Host memory stays as it is until a wait. */
+    int (*copy)(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_t bytes);
+    /* A little, whole words between pinned and device memory, without taking turns with large
+     * copies of other lanes. */
+    int (*carry)(bh__gpu *gpu, void *to, const void *from, uint64_t bytes);
+    /* What `lane` is asked for from now on is done after all that `other` has been asked for. */
+    int (*follow)(bh__gpu *gpu, uint32_t lane, uint32_t other);
+    /* Waits for all that the lane has been asked for. */
+    int (*wait)(bh__gpu *gpu, uint32_t lane);
     int (*where)(bh__gpu *gpu, const void *memory, bh__where_is *where);
     /* to[i] = from[names[i]], elements of 1, 4 or 8 bytes; to[names[i]] = from[i], of 1 byte. All
      * in device memory. */
@@ -78,11 +117,18 @@ typedef struct bh__cuda_module {
                    uint64_t count);
     /* NULL: not in this module. */
     const bh__cuda_kernels *(*kernels)(const bh_table_options *options);
-    /* Launch on `count` elements; on the items of a pass. `job` is in device memory. */
+    /* Launch on `count` elements; on the items of a pass. `job` is in device memory. A slice may be
+     * several launches: minus the error's number when one was refused and those before it were not. */
     int (*slice)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, uint64_t count);
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
                 uint64_t items);
+    /* For each of `count` elements that would insert a key which is not there: sets the key's bit. */
+    int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
+    /* The index of the first of `n` operations on the device that is none above `most`, or n. Waits. */
+    int (*first_above)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first);
+    /* Arrays are in device memory, and what they answer with has been waited for. */
+    const bh__primitives *primitives;
 } bh__cuda_module;
 
 /* Finds the module, `wanted` (a path) or where it was installed. Writes the error sentence.

@@ -2,6 +2,7 @@
  * What changes a table on a GPU: operations, a thread for each element, and passes.
  */
 #define BH_TARGET_CUDA 1
+
 #include "targets/target.h"
 
 #include "cuda/gpu.h"

@@ -6,8 +6,23 @@
 #define LAUNCH_SLICE(kind)                                                                         \
     static int GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
     {                                                                                              \
-        BH_NAME(bh_cuda_##kind)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);    \
-        return (int)cudaGetLastError();                                                            \
+        const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
+        const unsigned blocks = bh__gpu_blocks(count > gpu->threads ? gpu->threads : count);       \
+        const int sifts = count >= BH_CUDA_SIFT_LEAST;                                             \
+                                                                                                   \
+        int error;                                                                                 \
+                                                                                                   \
+        if (sifts) {                                                                               \
+            BH_NAME(bh_cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,   \
+                                           gpu->stream>>>(job, rounds);                            \
+            error = (int)cudaGetLastError();                                                       \
+            if (error)                                                                             \
+                return error;                                                                      \
+            BH_NAME(bh_cuda_other_##kind)<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job);         \
+        }                                                                                          \
+        BH_NAME(bh_cuda_##kind)<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, sifts);            \
+        error = (int)cudaGetLastError();                                                           \
+        return sifts ? -error : error;                                                             \
     }
 #define LAUNCH_PASS(pass, type)                                                                    \
     static int GPU(pass)(bh__gpu * gpu, void *job, uint64_t items)                                 \
@@ -20,6 +35,11 @@
 static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
     return bh__gpu_find(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, count);
+}
+
+static int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    return bh__gpu_survey(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, count);
 }
 
 LAUNCH_SLICE(insert)
@@ -42,6 +62,7 @@ static const bh__gpu_kernels GPU(dycuckoo) = {
     {GPU(find), GPU(insert), GPU(erase), GPU(add),
      GPU(mixed)},
     {GPU(split), GPU(home), GPU(merge), GPU(residue), GPU(reinsert), GPU(place), 0, GPU(export)},
+    GPU(survey),
 };
 
 #undef GPU

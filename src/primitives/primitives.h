@@ -1,7 +1,7 @@
 /*
  * The data-parallel primitives: what phased designs (HashFight) and ordered batches are
  * built from. One interface; the CPU's functions are in this folder, compiled once for each
- * instruction set, and a GPU's can stand behind the same names.
+ * instruction set, and a GPU's (cuda/primitives.cu) stand behind the same names.
  *
  * All work on *columns*: arrays of words of 4 or 8 bytes. A pair is a row of two columns,
  * keys and payloads. Where a width is a parameter it is 4 or 8; a payload may have width 0
@@ -16,7 +16,10 @@
  * allowed whatever the pointers are; outputs must not overlap other arrays unless it says so.
  * Functions that answer int answer 1, or 0 when the system gave no memory for the counts they
  * need (never more than 4 MiB and 1/16 of a byte per element; a sort 2 MiB for each thread of the
- * executor, its part of the cache): then nothing was written.
+ * executor, its part of the cache): then nothing was written. On a GPU they need more, at most as
+ * much as their inputs and outputs together, and reduce_by_key may have written to its outputs.
+ * What is answered (a count, a sum) is the host's always; when the device fails it is 0, functions
+ * that answer int answer 0, and the backend says so from then on (`alive`).
  */
 #ifndef BH_PRIMITIVES_PRIMITIVES_H
 #define BH_PRIMITIVES_PRIMITIVES_H
@@ -27,6 +30,7 @@
 typedef struct bh__where {
     const bh_system *system;
     const bh_executor *executor;
+    void *device; /* NULL, or what a device's primitives run on: a backend's `device` */
 } bh__where;
 
 /* Parts that a partition may have, at most. */

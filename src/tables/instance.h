@@ -10,8 +10,12 @@
 #undef BH_NAME
 #undef BH_LOAD_KEY
 #undef BH_STORE_KEY
+#undef BH_READ_KEY
+#undef BH_WRITE_KEY
 #undef BH_LOAD_VALUE
 #undef BH_STORE_VALUE
+#undef BH_READ_VALUE
+#undef BH_WRITE_VALUE
 #undef BH_MATCH
 #undef BH_PACK_KEYS
 #undef BH_PACK_VALUES
@@ -26,12 +30,16 @@
 #define BH_KEY uint32_t
 #define BH_LOAD_KEY bh_load32
 #define BH_STORE_KEY bh_store32
+#define BH_READ_KEY bh_read32
+#define BH_WRITE_KEY bh_write32
 #define BH_MATCH bh_line_match32
 #define BH_PACK_KEYS bh_pack32
 #elif BH_KEY_BYTES == 8
 #define BH_KEY uint64_t
 #define BH_LOAD_KEY bh_load64
 #define BH_STORE_KEY bh_store64
+#define BH_READ_KEY bh_read64
+#define BH_WRITE_KEY bh_write64
 #define BH_MATCH bh_line_match64
 #define BH_PACK_KEYS bh_pack64
 #else
@@ -43,11 +51,15 @@
 #define BH_VALUE uint64_t
 #define BH_LOAD_VALUE bh_load64
 #define BH_STORE_VALUE bh_store64
+#define BH_READ_VALUE bh_read64
+#define BH_WRITE_VALUE bh_write64
 #define BH_PACK_VALUES bh_pack64
 #elif BH_VALUE_BYTES == 4 || BH_VALUE_BYTES == 0
 #define BH_VALUE uint32_t
 #define BH_LOAD_VALUE bh_load32
 #define BH_STORE_VALUE bh_store32
+#define BH_READ_VALUE bh_read32
+#define BH_WRITE_VALUE bh_write32
 #define BH_PACK_VALUES bh_pack32
 #else
 #error "BH_VALUE_BYTES must be 0, 4 or 8"

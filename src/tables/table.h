@@ -83,6 +83,7 @@ typedef struct bh__slice {
     uint8_t again;        /* the policy has sent this slice round once, for room it saw */
     uint8_t turnover;     /* many keys have been erased: see bh__turnover */
     uint8_t moved;        /* keys that were there have changed their places */
+    uint8_t no_paths;     /* whose buckets are full stalls at once: a GPU looks for paths later */
     uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
                              tried and cannot be done; what comes behind them was not tried */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
@@ -108,6 +109,12 @@ typedef enum bh__pass {
     BH_PASS_LOCATE,   /* where keys are */
     BH_PASS_WANT,     /* which keys of a sorted call need a place */
     BH_PASS_FOLD,     /* perform a sorted call */
+    BH_PASS_LAY,      /* where the pairs of each part of a table to be built are laid out */
+    BH_PASS_CLAIM,    /* build a round of all parts at once: pairs name slots theirs */
+    BH_PASS_CHECK,    /* who has lost */
+    BH_PASS_TAKE,     /* slots take their winners' pairs */
+    BH_PASS_PACK,     /* in which slots somebody has lost */
+    BH_PASS_TELL,     /* the elements of the call that have been built into a table */
     BH_PASSES
 } bh__pass;
 
@@ -142,7 +149,8 @@ struct bh__backend {
     bh_executor executor;
     bh_pages pages;
     const char *target;
-    const bh__primitives *primitives; /* to be run with `system` and `executor` */
+    const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */
+    void *device;
     /* NULL when this backend does not have the design at these widths. */
     const bh__kernels *(*kernels)(const bh__backend *, const bh_table_options *);
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
@@ -157,6 +165,9 @@ struct bh__backend {
     /* Zeroes the first `bytes` of a block; copies them to another. */
     void (*clear)(const bh__backend *, const bh__block *, uint64_t bytes);
     void (*copy)(const bh__backend *, const bh__block *to, const bh__block *from, uint64_t bytes);
+    /* NULL, or sorts pairs wherever they lie: bh_sort(), its arguments checked. */
+    bh_status (*sort)(const bh__backend *, void *keys, uint32_t key_bytes, void *values,
+                      uint32_t value_bytes, uint64_t n);
     /* Copies pairs out, to where the caller has arrays, by the policy's export_pairs. */
     bh_status (*export_pairs)(const bh__backend *, bh_table *, uint64_t *at, void *keys,
                               void *values, uint64_t room, uint64_t *count);
@@ -210,13 +221,16 @@ struct bh__policy {
      * *why says how. */
     bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
     bh_status (*reserve)(bh_table *table, uint64_t keys);
+    /* Makes room for so many keys in all, which are about to come, as far as it can be had. NULL where
+     * `perform` is not. */
+    void (*expect)(bh_table *table, uint64_t keys);
     /* There are fewer than min_keys keys: make the table smaller, or min_keys. */
     void (*shrink)(bh_table *table);
     /* Forget what reserve and capacity asked for, and make the table as small as its keys allow. */
     bh_status (*compact)(bh_table *table);
     void (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
-     * were copied, 0 only at the end or when room is 0. */
+     * were copied, 0 only at the end or when room is 0; UINT64_MAX when a device had no memory. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */

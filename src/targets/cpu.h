@@ -41,6 +41,27 @@ BH_FN void bh_store64(void *p, uint64_t value)
     bh__atomic_store((uint64_t *)p, value, __ATOMIC_RELEASE);
 }
 
+/* Others may look on while a lock is held, so the order is that of all shared words. */
+BH_FN uint32_t bh_read32(const void *p)
+{
+    return bh_load32(p);
+}
+
+BH_FN uint64_t bh_read64(const void *p)
+{
+    return bh_load64(p);
+}
+
+BH_FN void bh_write32(void *p, uint32_t value)
+{
+    bh_store32(p, value);
+}
+
+BH_FN void bh_write64(void *p, uint64_t value)
+{
+    bh_store64(p, value);
+}
+
 BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
 {
     return bh__atomic_swap_if((uint64_t *)p, &expected, desired, __ATOMIC_ACQ_REL,

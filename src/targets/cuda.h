@@ -1,17 +1,29 @@
 /*
- * The CUDA target: the same words for a group of BH_CUDA_TILE threads of a warp,
- * 1 (a thread per key) or 8 (a tile per key).
+ * The CUDA target: the same words for a group of BH_CUDA_TILE threads of a warp, 1 (a thread per
+ * key) or 4, 8, 16 or 32 (a tile per key).
  *
  * In a tile the shared accesses are done by its first lane, and the others get the
  * answer by a shuffle, so that all variables of an operation stay the same in all
- * lanes; lane i holds words 2i and 2i+1 of a line. The order of a line load: the
- * lanes meet before it, so that it comes after the acquire of the first lane, and
- * after it, so that the first lane's next load comes after all lanes' parts.
+ * lanes; lane i of 8 holds words 2i and 2i+1 of a line, of 16 or 32 word i % 16.
  *
- * With BH_CUDA_QUIET 1 loads are plain: for kernels beside which nobody writes, as those of
- * lookups are (src/cuda/batch.c). A thread's four acquiring loads of a line are four requests
- * that pass by the first cache, which costs two thirds of the rate; and what is loaded twice, to
- * see whether it has changed, is loaded once.
+ * A line that others may write is loaded past the first cache, and there what counts is the number
+ * of requests: one for each line that an instruction of a warp touches. So where the four threads of
+ * a quad want a line each, they read the four lines together, one after the other, 16 bytes each,
+ * and then exchange the pieces: 4 requests and not 16.
+ *
+ *       line of     lane 0 1 2 3                          lane 0 1 2 3
+ *       lane 0           a b c d    <- one instruction         a e i m
+ *       lane 1           e f g h                     ==>       b f j n
+ *       lane 2           i j k l                               c g k o
+ *       lane 3           m n o p                               d h l p
+ *
+ * The order of a line load: lanes meet before it, so that it comes after the acquiring load of the
+ * lane that wants it, and after it behind a fence, so that this lane's next load or swap comes after
+ * all lanes' parts.
+ *
+ * With BH_CUDA_QUIET 1 loads and stores are plain: for kernels beside which nobody writes, as those
+ * of lookups are (src/cuda/batch.c). What is loaded twice, to see whether it has changed, is loaded
+ * once then.
  */
 #ifndef BH_TARGETS_CUDA_H
 #define BH_TARGETS_CUDA_H
@@ -28,8 +40,9 @@
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1
 #endif
-#if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 8
-#error "BH_CUDA_TILE must be 1 or 8"
+#if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 4 && BH_CUDA_TILE != 8 && BH_CUDA_TILE != 16 &&            \
+    BH_CUDA_TILE != 32
+#error "BH_CUDA_TILE must be 1, 4, 8, 16 or 32"
 #endif
 
 #ifndef BH_CUDA_QUIET
@@ -44,7 +57,7 @@ BH_FN uint32_t bh_cuda_lane(void)
 /* The threads of this tile within its warp. */
 BH_FN uint32_t bh_cuda_mask(void)
 {
-    return ((1u << BH_CUDA_TILE) - 1) << (threadIdx.x % 32 / BH_CUDA_TILE * BH_CUDA_TILE);
+    return 0xffffffffu >> (32 - BH_CUDA_TILE) << (threadIdx.x % 32 / BH_CUDA_TILE * BH_CUDA_TILE);
 }
 
 BH_FN void bh_cuda_meet(void)
@@ -87,14 +100,45 @@ BH_FN uint64_t bh_load64(const void *p)
 
 BH_FN void bh_store32(void *p, uint32_t value)
 {
-    if (bh_cuda_lane() == 0)
+    if (BH_CUDA_QUIET)
+        *(uint32_t *)p = value;
+    else if (bh_cuda_lane() == 0)
         asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(p), "r"(value) : "memory");
 }
 
 BH_FN void bh_store64(void *p, uint64_t value)
 {
-    if (bh_cuda_lane() == 0)
+    if (BH_CUDA_QUIET)
+        *(uint64_t *)p = value;
+    else if (bh_cuda_lane() == 0)
         asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+}
+
+/*
+ * Plain, so that a thread that reads the keys of a line finds them in the first cache. A store does
+ * not pass the swap that took the lock: what is stored is known only when the swap has answered, and
+ * it answers from the second cache, where all see the same.
+ */
+BH_FN uint32_t bh_read32(const void *p)
+{
+    return *(const uint32_t *)p;
+}
+
+BH_FN uint64_t bh_read64(const void *p)
+{
+    return *(const uint64_t *)p;
+}
+
+BH_FN void bh_write32(void *p, uint32_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("st.relaxed.gpu.u32 [%0], %1;" : : "l"(p), "r"(value) : "memory");
+}
+
+BH_FN void bh_write64(void *p, uint64_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("st.relaxed.gpu.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
 BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
@@ -102,16 +146,31 @@ BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
     uint64_t before = 0;
 
     if (bh_cuda_lane() == 0)
-        asm volatile("atom.acq_rel.gpu.cas.b64 %0, [%1], %2, %3;"
+        asm volatile("atom.acquire.gpu.cas.b64 %0, [%1], %2, %3;"
                      : "=l"(before)
                      : "l"(p), "l"(expected), "l"(desired)
                      : "memory");
     return bh_cuda_share64(before) == expected;
 }
 
+/*
+ * Additions to one address wait for each other, 1 ns each: millions of threads that count what they
+ * have done in one counter take longer for that than for the rest. So threads of a warp that add to
+ * the same counter add their values up first.
+ */
 BH_FN void bh_add64(void *p, uint64_t value)
 {
-    if (bh_cuda_lane() == 0)
+    const uint32_t here = __activemask();
+    int alike = 0, small = __all_sync(here, value < 1u << 26);
+
+    if (BH_CUDA_TILE == 1 && small)
+        (void)__match_all_sync(here, (unsigned long long)(uintptr_t)p, &alike);
+    if (alike) {
+        value = __reduce_add_sync(here, (uint32_t)value);
+        if (threadIdx.x % 32 != (uint32_t)__ffs((int)here) - 1)
+            value = 0;
+    }
+    if (value && bh_cuda_lane() == 0)
         asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
@@ -185,7 +244,8 @@ BH_FN int bh_turn(uint32_t refused)
     return 1;
 }
 
-#define BH_CUDA_WORDS (16 / BH_CUDA_TILE)
+/* 4-byte words of a line that a lane holds; half of 32 lanes hold what the others hold. */
+#define BH_CUDA_WORDS (BH_CUDA_TILE < 16 ? 16 / BH_CUDA_TILE : 1)
 #if BH_CUDA_QUIET && BH_CUDA_TILE != 1
 #error "BH_CUDA_QUIET is for a thread per key"
 #endif
@@ -194,49 +254,108 @@ typedef struct bh_line {
     uint32_t word[BH_CUDA_WORDS];
 } bh_line;
 
+#if BH_CUDA_TILE == 1
+BH_FN uint4 bh_cuda_load_piece(const void *p)
+{
+    uint4 piece;
+
+    if (BH_CUDA_QUIET)
+        return *(const uint4 *)p;
+    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w)
+                 : "l"(p)
+                 : "memory");
+    return piece;
+}
+
+/* Between this lane and the one whose number differs in `bit`: of two pieces each keeps the one with
+ * its own number, and gets what the other one has of that number. */
+BH_FN void bh_cuda_exchange(uint32_t lanes, uint32_t bit, uint4 *low, uint4 *high)
+{
+    const int upper = (threadIdx.x & bit) != 0;
+    uint4 give = upper ? *low : *high;
+
+    give.x = __shfl_xor_sync(lanes, give.x, bit);
+    give.y = __shfl_xor_sync(lanes, give.y, bit);
+    give.z = __shfl_xor_sync(lanes, give.z, bit);
+    give.w = __shfl_xor_sync(lanes, give.w, bit);
+    *low = upper ? give : *low;
+    *high = upper ? *high : give;
+}
+
+/* The four lanes of this quad take part. */
+BH_FN void bh_cuda_load_together(uint32_t lanes, const void *p, uint4 *piece)
+{
+    __syncwarp(lanes);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const char *line =
+            (const char *)__shfl_sync(lanes, (unsigned long long)(uintptr_t)p, i, 4);
+
+        piece[i] = bh_cuda_load_piece(line + 16 * (threadIdx.x % 4));
+    }
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    __syncwarp(lanes);
+    bh_cuda_exchange(lanes, 1, &piece[0], &piece[1]);
+    bh_cuda_exchange(lanes, 1, &piece[2], &piece[3]);
+    bh_cuda_exchange(lanes, 2, &piece[0], &piece[2]);
+    bh_cuda_exchange(lanes, 2, &piece[1], &piece[3]);
+}
+
 BH_FN bh_line bh_line_load(const void *p)
 {
-    const char *at = (const char *)p + bh_cuda_lane() * (64 / BH_CUDA_TILE);
+    const uint32_t lanes = 0xfu << threadIdx.x % 32 / 4 * 4;
+    uint4 piece[4];
     bh_line line;
 
-#if BH_CUDA_QUIET
+    if (!BH_CUDA_QUIET && (__activemask() & lanes) == lanes) {
+        bh_cuda_load_together(lanes, p, piece);
+    } else {
 #pragma unroll
-    for (int i = 0; i < BH_CUDA_WORDS / 4; i++) {
-        const uint4 words = ((const uint4 *)at)[i];
-
-        line.word[4 * i] = words.x;
-        line.word[4 * i + 1] = words.y;
-        line.word[4 * i + 2] = words.z;
-        line.word[4 * i + 3] = words.w;
+        for (int i = 0; i < 4; i++)
+            piece[i] = bh_cuda_load_piece((const char *)p + 16 * i);
+        if (!BH_CUDA_QUIET)
+            asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        line.word[4 * i] = piece[i].x;
+        line.word[4 * i + 1] = piece[i].y;
+        line.word[4 * i + 2] = piece[i].z;
+        line.word[4 * i + 3] = piece[i].w;
     }
     return line;
-#endif
-    bh_cuda_meet();
-#if BH_CUDA_TILE == 1
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        asm volatile("ld.acquire.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(line.word[4 * i]), "=r"(line.word[4 * i + 1]),
-                       "=r"(line.word[4 * i + 2]), "=r"(line.word[4 * i + 3])
-                     : "l"(at + 16 * i)
-                     : "memory");
+}
 #else
+BH_FN bh_line bh_line_load(const void *p)
+{
+    const char *at = (const char *)p + bh_cuda_lane() % 16 * sizeof(bh_line);
+    bh_line line;
+
+    bh_cuda_meet();
+#if BH_CUDA_TILE == 4
+    asm volatile("ld.acquire.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(line.word[0]), "=r"(line.word[1]), "=r"(line.word[2]), "=r"(line.word[3])
+                 : "l"(at)
+                 : "memory");
+#elif BH_CUDA_TILE == 8
     asm volatile("ld.acquire.gpu.v2.u32 {%0, %1}, [%2];"
                  : "=r"(line.word[0]), "=r"(line.word[1])
                  : "l"(at)
                  : "memory");
+#else
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(line.word[0]) : "l"(at) : "memory");
 #endif
     bh_cuda_meet();
     return line;
 }
 
-#if BH_CUDA_TILE > 1
-/* Which lanes of this tile say yes. */
+/* Which lanes of this tile say yes; of those that hold words of their own. */
 BH_FN uint32_t bh_cuda_vote(int yes)
 {
-    uint32_t mask = bh_cuda_mask();
+    const uint32_t mask = bh_cuda_mask();
 
-    return __ballot_sync(mask, yes) >> bh_first(mask);
+    return __ballot_sync(mask, yes) >> bh_first(mask) & (0xffffu >> (16 - 16 / BH_CUDA_WORDS));
 }
 #endif
 
@@ -249,27 +368,35 @@ BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uin
     for (uint32_t i = 0; i < 16; i++)
         mask |= (uint32_t)(line.word[i] == key) << i;
 #else
-    uint32_t even = bh_cuda_vote(line.word[0] == key) & 0xff;
-    uint32_t odd = bh_cuda_vote(line.word[1] == key) & 0xff;
+#pragma unroll
+    for (uint32_t word = 0; word < BH_CUDA_WORDS; word++) {
+        const uint32_t votes = bh_cuda_vote(line.word[word] == key);
 
 #pragma unroll
-    for (uint32_t i = 0; i < 8; i++)
-        mask |= (even >> i & 1) << 2 * i | (odd >> i & 1) << (2 * i + 1);
+        for (uint32_t i = 0; i < 16 / BH_CUDA_WORDS; i++)
+            mask |= (votes >> i & 1) << (BH_CUDA_WORDS * i + word);
+    }
 #endif
     return mask >> first & ((1u << count) - 1);
 }
 
 BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uint64_t key)
 {
-    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
-    uint32_t mask = 0;
-
+    /* Where both halves of a key are equal, its first word and the one behind it are. */
 #if BH_CUDA_TILE == 1
+    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32), mask = 0;
+
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++)
         mask |= (uint32_t)(line.word[2 * i] == low && line.word[2 * i + 1] == high) << i;
 #else
-    mask = bh_cuda_vote(line.word[0] == low && line.word[1] == high);
+    uint32_t both = bh_line_match32(line, 0, 16, (uint32_t)key) &
+                    bh_line_match32(line, 0, 16, (uint32_t)(key >> 32)) >> 1;
+    uint32_t mask = 0;
+
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++)
+        mask |= (both >> 2 * i & 1) << i;
 #endif
     return mask >> first & ((1u << count) - 1);
 }

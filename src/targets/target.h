@@ -23,8 +23,9 @@
  *
  *   bh_load32, bh_load64       load with acquire: later accesses stay behind it
  *   bh_store32, bh_store64     store with release: earlier accesses stay before it
- *   bh_swap_if64(p, old, new)  if *p == old store new; 1 if it did. Acquire and release. One lane
- *                              does it, all lanes get the answer
+ *   bh_swap_if64(p, old, new)  if *p == old store new; 1 if it did. To take a lock with: acquire, and
+ *                              behind all loads before it that acquire. One lane does it, all lanes
+ *                              get the answer
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
  *   bh_take64(p, value)        the same, and answers what was there before
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
@@ -32,6 +33,13 @@
  *                              only if a sequence number beside it says so
  *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p, of the table, is wanted soon
  *   bh_bring_answer(p)         the same for a line of the caller's that is to be written
+ *
+ * Words on memory that nobody else writes meanwhile: it is this group's alone, or lies under a lock
+ * that the group holds.
+ *
+ *   bh_read32, bh_read64       load
+ *   bh_write32, bh_write64     store. Whoever looks on without the lock sees it no earlier than the
+ *                              lock taken, and before what the next bh_store64 stores
  *
  * Waiting.
  *

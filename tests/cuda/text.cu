@@ -73,7 +73,7 @@ template <typename K> static K key_of(uint64_t number)
 }
 
 /* The kernels of one pair of widths. */
-typedef void (*kernel)(bh__cuda_job *job);
+typedef void (*kernel)(bh__cuda_job *job, int parked);
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
@@ -140,7 +140,7 @@ template <typename K> struct bench {
         ops.send();
         outcomes.send();
         job.send();
-        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device);
+        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device, 0);
         must(cudaGetLastError());
         must(cudaDeviceSynchronize());
         values.fetch();

@@ -1,12 +1,22 @@
 /*
  * A module for GPUs (src/cuda/module.h) without a GPU: its device memory is memory of this
  * process which nobody may touch but the module, and its kernels are those of the scalar unit, run
- * by the thread that asks for them. So all that the library does on the host for a GPU (parts,
+ * by the thread that waits for them. So all that the library does on the host for a GPU (parts,
  * copies, what stalls, growth, errors) is tested wherever the tests run: BULKHASH_CUDA_MODULE
  * names this library (tests/CMakeLists.txt).
  *
+ * What is asked for is done as late as it may be: each lane is a list of requests, and nothing of
+ * it is done before somebody waits for that lane, or for one that follows it. Memory that was
+ * taken is there when its lane has come to that. So who forgets to wait, or to have one lane follow
+ * another, reads what is not there yet. BULKHASH_FAKE_EAGER=1: all lanes but the context's stream
+ * do what they are asked for at once, with all that they follow, so that they come too early
+ * instead.
+ *
  * BULKHASH_FAKE_FAIL=N makes the N-th request that may fail answer an error, before it does
- * anything; BULKHASH_FAKE_MEMORY=BYTES is how much device memory there is.
+ * anything; BULKHASH_FAKE_LOSE=N makes that request and all that come after it fail, and nothing
+ * is done any more that was asked for before; BULKHASH_FAKE_MEMORY=BYTES is how much device memory
+ * there is; BULKHASH_FAKE_PART=N, when the module is loaded, how many elements a part has.
+ * bh__fake_counts tells what was done.
  */
 #define _GNU_SOURCE
 #include "cuda/module.h"
@@ -19,23 +29,53 @@
 
 #include "cpu/unit.h"
 #include "tables/dycuckoo/layout.h"
+#include "tables/hashfight/layout.h"
 
-enum { FAILED = 1, NO_MEMORY = 2, ALLOCATIONS_MOST = 4096 };
+/* Bytes that the GPU has, unless it is told otherwise: addresses alone would never end. */
+#define MEMORY (UINT64_C(16) << 30)
+
+enum { FAILED = 1, NO_MEMORY = 2, ALLOCATIONS_MOST = 4096, PART = 5000 };
 
 typedef struct allocation {
     unsigned char *memory;
     uint64_t bytes; /* whole pages */
+    bh__gpu *gpu;   /* who took it; NULL: it was given back */
+    bool pinned;
+    bool there; /* the lane has come to it */
 } allocation;
 
+typedef struct request {
+    struct request *next;
+    void (*perform)(const struct request *r);
+    uint64_t number;
+    bh__gpu *gpu;
+    void *to;
+    const void *from;
+    const uint32_t *names;
+    const bh__cuda_kernels *kernels;
+    uint64_t bytes, count;
+    uint32_t what; /* a byte, a kind of slice, a pass, the lane to follow */
+} request;
+
+typedef struct lane {
+    request *first, *last;
+} lane;
+
 struct bh__gpu {
-    allocation list[ALLOCATIONS_MOST];
-    uint32_t allocations;
-    uint64_t used;
+    lane lanes[BH_LANES];
+    uint64_t asked; /* numbers requests */
+    bool lost;
 };
 
 /* Of all contexts: memory is opened while any of them works, and requests are counted. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t requests, told;
+static allocation list[ALLOCATIONS_MOST];
+static uint32_t allocations;
+static uint64_t used, requests, told;
+
+/* Slices, and bytes that were copied to the device. */
+extern __attribute__((visibility("default"))) uint64_t bh__fake_counts[2];
+uint64_t bh__fake_counts[2];
 
 static uint64_t number(const char *name)
 {
@@ -44,33 +84,143 @@ static uint64_t number(const char *name)
     return text ? strtoull(text, NULL, 0) : 0;
 }
 
-/* Begins a request; answers whether it shall fail. */
-static bool begin(bh__gpu *gpu)
+/* Begins a request; answers whether it shall fail. What waits is none of those that fail alone: it
+ * only hears of what has failed. */
+static bool begin_as(bh__gpu *gpu, bool waits)
 {
-    uint64_t fail;
+    uint64_t fail, lose;
 
     pthread_mutex_lock(&mutex);
     fail = number("BULKHASH_FAKE_FAIL");
-    if (fail != told) {
-        told = fail;
+    lose = number("BULKHASH_FAKE_LOSE");
+    if (fail + lose != told) {
+        told = fail + lose;
         requests = 0;
     }
-    if (++requests == fail) {
-        pthread_mutex_unlock(&mutex);
-        return false;
-    }
-    for (uint32_t i = 0; i < gpu->allocations; i++)
-        mprotect(gpu->list[i].memory, gpu->list[i].bytes, PROT_READ | PROT_WRITE);
-    return true;
+    requests += !waits || lose;
+    gpu->lost |= lose && requests >= lose;
+    if (!gpu->lost && (waits || requests != fail))
+        return true;
+    pthread_mutex_unlock(&mutex);
+    return false;
 }
 
-static int end(bh__gpu *gpu)
+static bool begin(bh__gpu *gpu)
 {
-    for (uint32_t i = 0; i < gpu->allocations; i++)
-        mprotect(gpu->list[i].memory, gpu->list[i].bytes, PROT_NONE);
+    return begin_as(gpu, false);
+}
+
+static int end(void)
+{
     pthread_mutex_unlock(&mutex);
     return 0;
 }
+
+static void open_memory(int protection)
+{
+    for (uint32_t i = 0; i < allocations; i++)
+        if (list[i].there && !list[i].pinned)
+            mprotect(list[i].memory, list[i].bytes, protection);
+}
+
+static allocation *allocation_at(const void *memory)
+{
+    const unsigned char *at = memory;
+
+    for (uint32_t i = 0; i < allocations; i++)
+        if (at >= list[i].memory && at < list[i].memory + list[i].bytes)
+            return &list[i];
+    return NULL;
+}
+
+static void unmap(allocation *a)
+{
+    munmap(a->memory, a->bytes);
+    *a = list[--allocations];
+}
+
+static void perform_release(const request *r)
+{
+    unmap(allocation_at(r->to));
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * lanes
+ * --------------------------------------------------------------------------------------------- */
+
+static void carry_out(bh__gpu *gpu, uint32_t which, uint64_t number);
+
+/* Puts a request into a lane. */
+static void ask(bh__gpu *gpu, uint32_t which, const request *wanted)
+{
+    lane *l = &gpu->lanes[which];
+    request *r = malloc(sizeof *r);
+
+    if (!r)
+        abort();
+    *r = *wanted;
+    r->gpu = gpu;
+    r->next = NULL;
+    r->number = ++gpu->asked;
+    if (l->last)
+        l->last->next = r;
+    else
+        l->first = r;
+    l->last = r;
+    if (which != BH_LANE_RUN && number("BULKHASH_FAKE_EAGER")) {
+        open_memory(PROT_READ | PROT_WRITE);
+        carry_out(gpu, which, UINT64_MAX);
+        open_memory(PROT_NONE);
+    }
+}
+
+/* Does what the lane was asked for before `number`. */
+static void carry_out(bh__gpu *gpu, uint32_t which, uint64_t number)
+{
+    lane *l = &gpu->lanes[which];
+
+    while (l->first && l->first->number < number) {
+        request *r = l->first;
+
+        l->first = r->next;
+        if (!l->first)
+            l->last = NULL;
+        if (!gpu->lost || r->perform == perform_release)
+            r->perform(r);
+        free(r);
+    }
+}
+
+static void perform_follow(const request *r)
+{
+    carry_out(r->gpu, r->what, r->number);
+}
+
+static int follow(bh__gpu *gpu, uint32_t which, uint32_t other)
+{
+    request r = {.perform = perform_follow, .what = other};
+
+    if (which == other || which >= BH_LANES || other >= BH_LANES)
+        abort();
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, which, &r);
+    return end();
+}
+
+static int wait_for(bh__gpu *gpu, uint32_t which)
+{
+    if (!begin_as(gpu, true))
+        return FAILED;
+    open_memory(PROT_READ | PROT_WRITE);
+    carry_out(gpu, which, UINT64_MAX);
+    open_memory(PROT_NONE);
+    return end();
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * the device, and its memory
+ * --------------------------------------------------------------------------------------------- */
 
 static const char *message(int error)
 {
@@ -93,122 +243,190 @@ static int open_gpu(int device, void *stream, bh__gpu **gpu)
 
 static void close_gpu(bh__gpu *gpu)
 {
+    pthread_mutex_lock(&mutex);
+    open_memory(PROT_READ | PROT_WRITE);
+    for (uint32_t i = 0; i < BH_LANES; i++)
+        carry_out(gpu, i, UINT64_MAX);
+    open_memory(PROT_NONE);
     /* What was never released is a leak that LeakSanitizer would not see. */
-    if (gpu->allocations)
-        abort();
+    for (uint32_t i = 0; i < allocations; i++)
+        if (list[i].gpu == gpu)
+            abort();
+    pthread_mutex_unlock(&mutex);
     free(gpu);
 }
 
-static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
+static void perform_arrival(const request *r)
 {
-    const uint64_t pages = (bytes + 4095) / 4096 * 4096, most = number("BULKHASH_FAKE_MEMORY");
+    allocation *a = allocation_at(r->to);
+
+    mprotect(a->memory, a->bytes, PROT_READ | PROT_WRITE);
+    memset(a->memory, 0xdd, a->bytes); /* nobody promised zeros */
+    a->there = true;
+}
+
+static int allocate_in(bh__gpu *gpu, uint64_t bytes, bool pinned, void **memory)
+{
+    const uint64_t pages = (bytes + 4095) / 4096 * 4096, told_most = number("BULKHASH_FAKE_MEMORY");
+    const uint64_t most = told_most ? told_most : MEMORY;
+    request r = {.perform = perform_arrival};
     void *mapped;
 
     if (!begin(gpu))
         return FAILED;
-    if ((most && gpu->used + pages > most) || gpu->allocations == ALLOCATIONS_MOST ||
-        (mapped = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) ==
-            MAP_FAILED) {
-        end(gpu);
+    if ((!pinned && used + pages > most) || allocations == ALLOCATIONS_MOST ||
+        (mapped = mmap(NULL, pages, pinned ? PROT_READ | PROT_WRITE : PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED) {
+        end();
         return NO_MEMORY;
     }
-    memset(mapped, 0xdd, pages); /* nobody promised zeros */
-    gpu->list[gpu->allocations].memory = mapped;
-    gpu->list[gpu->allocations++].bytes = pages;
-    gpu->used += pages;
-    *memory = mapped;
-    return end(gpu);
+    list[allocations++] = (allocation){mapped, pages, gpu, pinned, pinned};
+    *memory = r.to = mapped;
+    if (!pinned) {
+        used += pages;
+        ask(gpu, BH_LANE_RUN, &r);
+    }
+    return end();
 }
 
-static int release(bh__gpu *gpu, void *memory)
+static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
-    uint32_t i = 0;
-
-    if (!memory)
-        return 0;
-    pthread_mutex_lock(&mutex);
-    while (i < gpu->allocations && gpu->list[i].memory != memory)
-        i++;
-    if (i == gpu->allocations)
-        abort();
-    gpu->used -= gpu->list[i].bytes;
-    munmap(memory, gpu->list[i].bytes);
-    gpu->list[i] = gpu->list[--gpu->allocations];
-    pthread_mutex_unlock(&mutex);
-    return 0;
+    return allocate_in(gpu, bytes, false, memory);
 }
 
 static int allocate_pinned(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
-    if (!begin(gpu))
-        return FAILED;
-    *memory = malloc(bytes);
-    end(gpu);
-    return *memory ? 0 : NO_MEMORY;
+    return allocate_in(gpu, bytes, true, memory);
+}
+
+static int release(bh__gpu *gpu, void *memory)
+{
+    request r = {.perform = perform_release, .to = memory};
+    allocation *a;
+
+    if (!memory)
+        return 0;
+    pthread_mutex_lock(&mutex);
+    a = allocation_at(memory);
+    if (!a || a->memory != memory || a->gpu != gpu || a->pinned)
+        abort();
+    used -= a->bytes;
+    a->gpu = NULL;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
 }
 
 static int release_pinned(bh__gpu *gpu, void *memory)
 {
-    (void)gpu;
-    free(memory);
-    return 0;
-}
+    allocation *a;
 
-static int fill(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes)
-{
-    if (!begin(gpu))
-        return FAILED;
-    memset(memory, byte, bytes);
-    return end(gpu);
-}
-
-static int copy(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
-{
-    if (!begin(gpu))
-        return FAILED;
-    if (bytes)
-        memcpy(to, from, bytes);
-    return end(gpu);
-}
-
-static int wait_all(bh__gpu *gpu)
-{
-    (void)gpu;
-    return 0;
+    pthread_mutex_lock(&mutex);
+    a = allocation_at(memory);
+    if (!a || a->memory != memory || a->gpu != gpu || !a->pinned)
+        abort();
+    unmap(a);
+    return end();
 }
 
 static int where(bh__gpu *gpu, const void *memory, bh__where_is *answer)
 {
-    const unsigned char *at = memory;
+    const allocation *a;
 
-    *answer = BH_IS_HOST;
+    (void)gpu;
     pthread_mutex_lock(&mutex);
-    for (uint32_t i = 0; i < gpu->allocations; i++)
-        if (at >= gpu->list[i].memory && at < gpu->list[i].memory + gpu->list[i].bytes)
-            *answer = BH_IS_HERE;
-    pthread_mutex_unlock(&mutex);
-    return 0;
+    a = allocation_at(memory);
+    *answer = !a ? BH_IS_HOST : a->pinned ? BH_IS_PINNED : BH_IS_HERE;
+    return end();
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * copies
+ * --------------------------------------------------------------------------------------------- */
+
+static void perform_fill(const request *r)
+{
+    memset(r->to, (int)r->what, r->bytes);
+}
+
+static int fill(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes)
+{
+    request r = {.perform = perform_fill, .to = memory, .what = byte, .bytes = bytes};
+
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static void perform_copy(const request *r)
+{
+    const allocation *to = allocation_at(r->to);
+
+    if (to && !to->pinned)
+        bh__fake_counts[1] += r->bytes;
+    memcpy(r->to, r->from, r->bytes);
+}
+
+static int copy(bh__gpu *gpu, uint32_t which, void *to, const void *from, uint64_t bytes)
+{
+    request r = {.perform = perform_copy, .to = to, .from = from, .bytes = bytes};
+
+    if (!begin(gpu))
+        return FAILED;
+    /* With memory that is neither pinned nor its own a GPU would make the host wait. */
+    if (which != BH_LANE_RUN && (!allocation_at(to) || !allocation_at(from)))
+        abort();
+    if (bytes)
+        ask(gpu, which, &r);
+    return end();
+}
+
+static int carry(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
+{
+    if (bytes % 8 || (uintptr_t)to % 8 || (uintptr_t)from % 8)
+        abort();
+    return copy(gpu, BH_LANE_RUN, to, from, bytes);
+}
+
+static void perform_gather(const request *r)
+{
+    for (uint64_t i = 0; i < r->count; i++)
+        memcpy((char *)r->to + i * r->bytes, (const char *)r->from + r->names[i] * r->bytes,
+               r->bytes);
 }
 
 static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                   uint64_t n)
 {
+    request r = {.perform = perform_gather, .to = to, .from = from, .names = names,
+                 .bytes = bytes, .count = n};
+
     if (!begin(gpu))
         return FAILED;
-    for (uint64_t i = 0; i < n; i++)
-        memcpy((char *)to + i * bytes, (const char *)from + (uint64_t)names[i] * bytes, bytes);
-    return end(gpu);
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static void perform_scatter(const request *r)
+{
+    for (uint64_t i = 0; i < r->count; i++)
+        ((uint8_t *)r->to)[r->names[i]] = ((const uint8_t *)r->from)[i];
 }
 
 static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
                    uint64_t n)
 {
+    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names, .count = n};
+
     if (!begin(gpu))
         return FAILED;
-    for (uint64_t i = 0; i < n; i++)
-        to[names[i]] = from[i];
-    return end(gpu);
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
 }
+
+/* ---------------------------------------------------------------------------------------------
+ * kernels
+ * --------------------------------------------------------------------------------------------- */
 
 typedef struct fake_kernels {
     bh__cuda_kernels known;
@@ -217,18 +435,38 @@ typedef struct fake_kernels {
     uint32_t value_bytes;
 } fake_kernels;
 
+static void fit_hashfight(bh__cuda_kernels *k)
+{
+    static const uint8_t phases[] = {BH_PASS_LAY,  BH_PASS_CLAIM, BH_PASS_CHECK,
+                                     BH_PASS_TAKE, BH_PASS_PACK,  BH_PASS_TELL};
+
+    k->descriptor_bytes = sizeof(bh_hf_geometry);
+    k->job_bytes[BH_PASS_COUNT] = k->job_bytes[BH_PASS_EXPORT] = sizeof(bh_hf_export);
+    k->job_bytes[BH_PASS_FILLER] = sizeof(bh_hf_fillers);
+    k->job_bytes[BH_PASS_LOCATE] = sizeof(bh_hf_locate);
+    k->job_bytes[BH_PASS_WANT] = k->job_bytes[BH_PASS_FOLD] = sizeof(bh_hf_runs);
+    for (size_t i = 0; i < sizeof phases; i++)
+        k->job_bytes[phases[i]] = sizeof(bh_hf_phases);
+}
+
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
-    static fake_kernels made[2][3];
+    static fake_kernels made[2][2][3];
     fake_kernels *k;
 
-    if (o->design != BH_DYCUCKOO || o->dycuckoo.values_apart || !bh__unit_scalar(o))
+    if ((o->design == BH_DYCUCKOO && o->dycuckoo.values_apart) ||
+        o->schedule > BH_SCHEDULE_REGIONS || !bh__unit_scalar(o))
         return NULL;
     pthread_mutex_lock(&mutex);
-    k = &made[o->key_bytes / 8][o->value_bytes / 4];
+    k = &made[o->design == BH_HASHFIGHT][o->key_bytes / 8][o->value_bytes / 4];
     k->scalar = bh__unit_scalar(o);
     k->key_bytes = o->key_bytes;
     k->value_bytes = o->value_bytes;
+    if (o->design == BH_HASHFIGHT) {
+        fit_hashfight(&k->known);
+        pthread_mutex_unlock(&mutex);
+        return &k->known;
+    }
     k->known.descriptor_bytes = sizeof(bh_dy_geometry);
     k->known.job_bytes[BH_PASS_SPLIT] = k->known.job_bytes[BH_PASS_HOME] =
         k->known.job_bytes[BH_PASS_MERGE] = k->known.job_bytes[BH_PASS_RESIDUE] =
@@ -241,71 +479,352 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
 }
 
 /* One element after the other, each a slice of its own. */
-static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kind,
-                 bh__cuda_job *job, uint64_t n)
+static void perform_slice(const request *r)
 {
-    const fake_kernels *k = (const fake_kernels *)known;
+    const fake_kernels *k = (const fake_kernels *)r->kernels;
+    const uint64_t n = r->count;
+    bh__cuda_job *job = r->to;
     bh_system system;
 
+    bh__fake_counts[0]++;
     bh_system_default(&system);
-    if (!begin(gpu))
-        return FAILED;
     if (n != job->count)
         abort();
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
         bh__slice one = job->slice;
-        uint16_t list[1];
+        uint8_t outcome = BH_NOT_DONE;
+        uint16_t names[1];
 
         one.keys = (const char *)one.keys + (uint64_t)at * k->key_bytes;
         if (one.values)
             one.values = (const char *)one.values + (uint64_t)at * k->value_bytes;
         if (one.values_out)
             one.values_out = (char *)one.values_out + (uint64_t)at * k->value_bytes;
-        if (one.outcomes)
-            one.outcomes += at;
+        one.outcomes = one.outcomes ? one.outcomes + at : &outcome;
         if (one.ops)
             one.ops += at;
         one.system = &system;
-        one.list = list;
+        one.list = names;
         one.count = 1;
         one.listed = 0;
         one.ordered = 1; /* the kernel of mixed operations shall not sort one by kind */
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
         one.stalled_path = one.moved = 0;
-        k->scalar->slice[kind](&one);
+        k->scalar->slice[r->what](&one);
         if (one.stalled) {
             job->stalled[job->stalled_count++] = at;
         }
         job->moved |= one.moved;
+        job->missing |= r->what == BH_SLICE_FIND && *one.outcomes == BH_MISSING;
         job->slice.inserted += one.inserted;
         job->slice.erased += one.erased;
         job->slice.assigned += one.assigned;
     }
-    return end(gpu);
+}
+
+static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kind,
+                 bh__cuda_job *job, uint64_t n)
+{
+    request r = {.perform = perform_slice, .to = job, .kernels = known, .what = kind, .count = n};
+
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static void perform_pass(const request *r)
+{
+    const fake_kernels *k = (const fake_kernels *)r->kernels;
+
+    if (r->what == BH_PASS_PLACE) {
+        bh_system system;
+
+        bh_system_default(&system);
+        ((bh__slice *)r->to)->system = &system;
+    }
+    k->scalar->pass[r->what](r->to, 0, r->count);
 }
 
 static int pass(bh__gpu *gpu, const bh__cuda_kernels *known, bh__pass pass, void *job,
                 uint64_t items)
 {
-    const fake_kernels *k = (const fake_kernels *)known;
+    request r = {.perform = perform_pass, .to = job, .kernels = known, .what = pass,
+                 .count = items};
 
     if (!begin(gpu))
         return FAILED;
-    if (pass == BH_PASS_PLACE) {
-        bh_system system;
-
-        bh_system_default(&system);
-        ((bh__slice *)job)->system = &system;
-    }
-    k->scalar->pass[pass](job, 0, items);
-    return end(gpu);
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
 }
 
-extern __attribute__((visibility("default"))) const bh__cuda_module bh__cuda_module_1;
-const bh__cuda_module bh__cuda_module_1 = {
+static void perform_survey(const request *r)
+{
+    const fake_kernels *k = (const fake_kernels *)r->kernels;
+    bh__cuda_job *job = r->to;
+
+    for (uint64_t i = 0; i < r->count; i++) {
+        bh__slice one = job->slice;
+        const uint8_t op = one.ops ? one.ops[i] : one.op;
+        uint8_t outcome = BH_FOUND;
+        uint64_t bit = 0;
+        uint16_t names[1];
+
+        one.keys = (const char *)one.keys + i * k->key_bytes;
+        one.values_out = NULL;
+        one.outcomes = &outcome;
+        one.ops = NULL;
+        one.list = names;
+        one.count = 1;
+        one.listed = 0;
+        if (op != BH_FIND && op != BH_UPDATE && op != BH_ERASE)
+            k->scalar->slice[BH_SLICE_FIND](&one);
+        if (outcome != BH_MISSING)
+            continue;
+        memcpy(&bit, one.keys, k->key_bytes);
+        bit = (bit * 0x9e3779b97f4a7c15u >> 20) & (job->bit_count - 1);
+        job->fresh += !(job->bits[bit / 32] >> bit % 32 & 1);
+        job->bits[bit / 32] |= 1u << bit % 32;
+    }
+}
+
+static int survey(bh__gpu *gpu, const bh__cuda_kernels *known, bh__cuda_job *job, uint64_t n)
+{
+    request r = {.perform = perform_survey, .to = job, .kernels = known, .count = n};
+
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+{
+    if (!begin(gpu))
+        return FAILED;
+    open_memory(PROT_READ | PROT_WRITE);
+    carry_out(gpu, BH_LANE_RUN, UINT64_MAX);
+    for (*first = 0; *first < n && ops[*first] <= most; ++*first)
+        ;
+    open_memory(PROT_NONE);
+    return end();
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * primitives: the scalar unit's. One that can answer that there was no memory does so when it is
+ * told to fail; another one costs the GPU.
+ * --------------------------------------------------------------------------------------------- */
+
+/* The place of a call of a primitive: a host with one thread. */
+typedef struct alone {
+    bh_system system;
+    bh_executor executor;
+    bh__where where;
+    bh__gpu *gpu;
+} alone;
+
+static uint32_t alone_width(void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static void alone_run(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                      uint64_t tasks)
+{
+    (void)state;
+    for (uint64_t i = 0; i < tasks; i++)
+        task(argument, i);
+}
+
+/* A primitive answers when it has run, behind all that its stream was asked for. */
+static bool enter(alone *a, const bh__where *where)
+{
+    const bh__cuda_place *place = where->device;
+
+    bh_system_default(&a->system);
+    a->executor = (bh_executor){NULL, alone_width, alone_run};
+    a->where = (bh__where){&a->system, &a->executor, NULL};
+    a->gpu = place->gpu;
+    if (*place->lost || !begin(place->gpu))
+        return false;
+    open_memory(PROT_READ | PROT_WRITE);
+    carry_out(a->gpu, BH_LANE_RUN, UINT64_MAX);
+    return true;
+}
+
+static void leave(void)
+{
+    open_memory(PROT_NONE);
+    end();
+}
+
+static bool enter_or_lose(alone *a, const bh__where *where)
+{
+    const bh__cuda_place *place = where->device;
+
+    if (enter(a, where))
+        return true;
+    *place->lost = FAILED;
+    return false;
+}
+
+static uint64_t fake_reduce(const bh__where *where, bh_op op, const void *values,
+                            uint32_t value_bytes, uint64_t n)
+{
+    uint64_t result;
+    alone a;
+
+    if (!enter_or_lose(&a, where))
+        return 0;
+    result = bh__unit_primitives_scalar()->reduce(&a.where, op, values, value_bytes, n);
+    leave();
+    return result;
+}
+
+static int fake_scan(const bh__where *where, const void *values, uint32_t value_bytes, uint64_t n,
+                     uint64_t start, uint64_t *sums, uint64_t *total)
+{
+    alone a;
+    int done;
+
+    if (total)
+        *total = 0;
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->scan(&a.where, values, value_bytes, n, start, sums, total);
+    leave();
+    return done;
+}
+
+static int fake_compact(const bh__where *where, const uint8_t *flags, const void *values,
+                        uint32_t value_bytes, uint64_t n, void *out, uint64_t *kept)
+{
+    alone a;
+    int done;
+
+    *kept = 0;
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->compact(&a.where, flags, values, value_bytes, n, out, kept);
+    leave();
+    return done;
+}
+
+static void fake_gather(const bh__where *where, const void *values, uint32_t value_bytes,
+                        const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
+{
+    alone a;
+
+    if (!enter_or_lose(&a, where))
+        return;
+    bh__unit_primitives_scalar()->gather(&a.where, values, value_bytes, indexes, index_bytes, n,
+                                         out);
+    leave();
+}
+
+static void fake_scatter(const bh__where *where, const void *values, uint32_t value_bytes,
+                         const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
+{
+    alone a;
+
+    if (!enter_or_lose(&a, where))
+        return;
+    bh__unit_primitives_scalar()->scatter(&a.where, values, value_bytes, indexes, index_bytes, n,
+                                          out);
+    leave();
+}
+
+static int fake_partition_count(const bh__where *where, bh__partition *partition)
+{
+    alone a;
+    int done;
+
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->partition_count(&a.where, partition);
+    leave();
+    return done;
+}
+
+static void fake_partition_scatter(const bh__where *where, bh__partition *partition)
+{
+    alone a;
+
+    if (!enter_or_lose(&a, where))
+        return;
+    bh__unit_primitives_scalar()->partition_scatter(&a.where, partition);
+    leave();
+}
+
+/* What it gives back is no memory of the device. */
+static void fake_partition_end(const bh__where *where, bh__partition *partition)
+{
+    bh_system system;
+    bh__where here = {&system, where->executor, NULL};
+
+    bh_system_default(&system);
+    bh__unit_primitives_scalar()->partition_end(&here, partition);
+}
+
+static int fake_sort_by_key(const bh__where *where, const bh__sort *sort)
+{
+    alone a;
+    int done;
+
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->sort_by_key(&a.where, sort);
+    leave();
+    return done;
+}
+
+static int fake_reduce_by_key(const bh__where *where, bh_op op, const void *keys,
+                              uint32_t key_bytes, const void *values, uint32_t value_bytes,
+                              uint64_t n, void *keys_out, void *values_out, uint64_t *starts,
+                              uint64_t *runs)
+{
+    alone a;
+    int done;
+
+    *runs = 0;
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->reduce_by_key(&a.where, op, keys, key_bytes, values,
+                                                       value_bytes, n, keys_out, values_out, starts,
+                                                       runs);
+    leave();
+    return done;
+}
+
+static void fake_lower_bound(const bh__where *where, const void *keys, uint32_t key_bytes,
+                             uint64_t n, const void *wanted, uint64_t wanted_n,
+                             uint64_t *positions)
+{
+    alone a;
+
+    if (!enter_or_lose(&a, where))
+        return;
+    bh__unit_primitives_scalar()->lower_bound(&a.where, keys, key_bytes, n, wanted, wanted_n,
+                                              positions);
+    leave();
+}
+
+static const bh__primitives primitives = {
+    fake_reduce,          fake_scan,
+    fake_compact,         fake_gather,
+    fake_scatter,         fake_partition_count,
+    fake_partition_scatter, fake_partition_end,
+    fake_sort_by_key,     fake_reduce_by_key,
+    fake_lower_bound,
+};
+
+extern __attribute__((visibility("default"))) bh__cuda_module bh__cuda_module_1;
+bh__cuda_module bh__cuda_module_1 = {
     BH__CUDA_MODULE_VERSION,
+    PART,
     message,
     count,
     open_gpu,
@@ -316,11 +835,22 @@ const bh__cuda_module bh__cuda_module_1 = {
     release_pinned,
     fill,
     copy,
-    wait_all,
+    carry,
+    follow,
+    wait_for,
     where,
     gather,
     scatter,
     kernels,
     slice,
     pass,
+    survey,
+    first_above,
+    &primitives,
 };
+
+__attribute__((constructor)) static void choose_part(void)
+{
+    if (number("BULKHASH_FAKE_PART"))
+        bh__cuda_module_1.part = number("BULKHASH_FAKE_PART");
+}

@@ -1,10 +1,12 @@
 /* ctest: fake device */
+/* ctest: every design */
 /*
  * A GPU that refuses: every request to the module (src/cuda/module.h) fails once, before it does
  * anything. Whatever was asked for then, the call says so in a sentence, nothing hangs, no memory
  * stays behind (the fake module ends the program that leaves some), and either the table is whole
  * and every element was told what became of it, or every later call says that the GPU has failed.
- * And a GPU whose memory ends in the middle of growth.
+ * And a GPU that is lost in the middle of a call, and one whose memory ends in the middle of
+ * growth. Calls have several parts, which are copied while others run.
  *
  * On the fake module alone: it is told to fail by its environment.
  */
@@ -15,6 +17,7 @@
 
 #include "support/check.h"
 #include "support/memory.h"
+#include "support/places.h"
 #include "support/tables.h"
 
 enum { KEYS = 3000 };
@@ -90,9 +93,24 @@ static bool table_is_whole_or_lost(bh_table *table)
     return false;
 }
 
+/* Inserts all keys: many into an empty table, a few, and many again. Answers whether a call failed. */
+static bool insert_all(bh_table *table)
+{
+    static const uint32_t calls[] = {KEYS / 2, 100, KEYS / 2 - 100};
+    bool failed = false;
+
+    for (uint32_t first = 0, i = 0; i < TEST_COUNT(calls); first += calls[i++]) {
+        failed |= refused("bh_insert", bh_insert(table, keys + first, values + first, calls[i],
+                                                 inserted + first));
+    }
+    return failed;
+}
+
 static void every_request_fails(void **state)
 {
-    uint64_t fail, losses = 0, refusals = 0;
+    // Calls find another way now and then, so one that was not refused is not the end.
+    const uint64_t quiet_most = 100;
+    uint64_t fail, losses = 0, refusals = 0, quiet = 0;
     (void)state;
 
     keys_make();
@@ -110,7 +128,7 @@ static void every_request_fails(void **state)
             failed |= refused("bh_table_create", bh_table_create(context, &options, &table));
         }
         if (table != NULL) {
-            failed |= refused("bh_insert", bh_insert(table, keys, values, KEYS, inserted));
+            failed |= insert_all(table);
             unsetenv("BULKHASH_FAKE_FAIL");
             refusals += failed;
             // A refusal before the call began anything leaves its outcomes alone.
@@ -124,14 +142,113 @@ static void every_request_fails(void **state)
         unsetenv("BULKHASH_FAKE_FAIL");
         bh_table_destroy(table);
         bh_context_destroy(context);
-        if (!failed) {
+        quiet = failed ? 0 : quiet + 1;
+        if (quiet > quiet_most) {
             break;
         }
     }
+    fail -= quiet;
     printf("%llu requests; of those in an insertion %llu were answered with an error, and %llu cost "
            "the table\n",
-           (unsigned long long)fail - 1, (unsigned long long)refusals, (unsigned long long)losses);
+           (unsigned long long)fail, (unsigned long long)refusals, (unsigned long long)losses);
     check(fail > 100 && losses < refusals, "the calls did not ask for much");
+}
+
+/* Runs a lookup that may be refused: who was told something was told the truth, and a value is
+ * written for keys that were found alone. Answers whether it was refused. */
+static bool find_under_faults(bh_table *table, const uint32_t *asked, uint32_t *answers,
+                              uint8_t *told)
+{
+    bool failed;
+
+    for (uint32_t i = 0; i < KEYS; i++) {
+        answers[i] = ~i;
+    }
+    memset(told, 0xee, KEYS);
+    failed = refused("bh_find", bh_find(table, asked, KEYS, answers, told));
+    for (uint32_t i = 0; i < KEYS; i++) {
+        const bool there = inserted[i] == BH_INSERTED;
+        check(told[i] == (there ? BH_FOUND : BH_MISSING) ||
+                  (failed && (told[i] == BH_NOT_DONE || told[i] == 0xee)),
+              "find answered %u", told[i]);
+        check(told[i] != BH_FOUND || answers[i] == values[i], "key %u has value %u", i, answers[i]);
+        check(answers[i] == ~i || answers[i] == values[i], "value %u was written", answers[i]);
+        check(answers[i] == ~i || told[i] != BH_MISSING, "the value of a missing key was written");
+    }
+    return failed;
+}
+
+/* A lookup that is refused costs nothing, unless its kernel has been launched: what was not looked up
+ * is marked so, and the table works. Arrays are pageable, and pinned; some keys are missing. */
+static void lookups_are_refused(void **state)
+{
+    (void)state;
+    keys_make();
+    places_start();
+    for (int p = 0; p < 2; p++) {
+        const place where = p == 0 ? PLACE_PAGEABLE : PLACE_PINNED;
+        uint32_t *asked = place_allocate(where, sizeof keys);
+        uint32_t *answers = place_allocate(where, sizeof keys);
+        uint8_t *told = place_allocate(where, KEYS);
+        uint64_t fail = 1, losses = 0;
+
+        memcpy(asked, keys, sizeof keys);
+        for (bool failed = true; failed; fail++) {
+            bh_context *context = context_new(1, NULL, NULL);
+            bh_table *table = table_new(context, 4, 4, KEYS);
+
+            memset(inserted, BH_NOT_DONE, sizeof inserted);
+            check_status(bh_insert(table, keys, values, KEYS - KEYS / 3, inserted), BH_OK);
+            tell("BULKHASH_FAKE_FAIL", fail);
+            failed = find_under_faults(table, asked, answers, told);
+            unsetenv("BULKHASH_FAKE_FAIL");
+            losses += table_is_whole_or_lost(table);
+            bh_table_destroy(table);
+            bh_context_destroy(context);
+        }
+        printf("%s arrays: %llu requests, %llu cost the table\n", place_name(where),
+               (unsigned long long)fail - 2, (unsigned long long)losses);
+        check(fail > 20 && losses < fail / 4, "the lookup did not ask for much");
+        place_free(where, asked);
+        place_free(where, answers);
+        place_free(where, told);
+    }
+    places_end();
+}
+
+/* From some request on nothing is done any more. Every call ends, the first that notices says so,
+ * and all memory is given back. */
+static void gpu_is_lost(void **state)
+{
+    bool failed = true;
+    uint64_t lose = 1;
+    (void)state;
+
+    keys_make();
+    for (; failed; lose++) {
+        bh_table_options options = table_options(4, 4, 1);
+        bh_context *context = NULL;
+        bh_table *table = NULL;
+        uint64_t cursor = 0;
+        uint64_t count = 0;
+
+        tell("BULKHASH_FAKE_LOSE", lose);
+        failed = refused("bh_context_create", bh_context_create("cuda", NULL, &context));
+        if (context != NULL) {
+            failed |= refused("bh_table_create", bh_table_create(context, &options, &table));
+        }
+        if (table != NULL) {
+            failed |= refused("bh_insert", bh_insert(table, keys, values, KEYS, inserted));
+            failed |= refused("bh_find", bh_find(table, keys, KEYS, found, outcomes));
+            failed |= refused("bh_export", bh_export(table, &cursor, found, NULL, KEYS, &count));
+            check(!failed || refused("bh_erase", bh_erase(table, keys, KEYS, NULL)),
+                  "a GPU that was lost works");
+        }
+        bh_table_destroy(table);
+        bh_context_destroy(context);
+        unsetenv("BULKHASH_FAKE_LOSE");
+    }
+    printf("lost at each of %llu requests\n", (unsigned long long)lose - 2);
 }
 
 static void memory_ends(void **state)
@@ -149,7 +266,7 @@ static void memory_ends(void **state)
         status = bh_table_create(context, &options, &table);
         if (status == BH_OK) {
             memset(inserted, BH_NOT_DONE, sizeof inserted);
-            (void)refused("bh_insert", bh_insert(table, keys, values, KEYS, inserted));
+            (void)insert_all(table);
             unsetenv("BULKHASH_FAKE_MEMORY"); // so that there is some for the finds
             check(!table_is_whole_or_lost(table), "memory that is refused costs no table");
         }
@@ -163,6 +280,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_fails),
+        cmocka_unit_test(lookups_are_refused),
+        cmocka_unit_test(gpu_is_lost),
         cmocka_unit_test(memory_ends),
     };
 
@@ -170,5 +289,6 @@ int main(void)
         printf("skipped: this is for the module that fails when it is told to\n");
         return TEST_SKIPPED;
     }
+    setenv("BULKHASH_FAKE_PART", "700", 1);
     return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

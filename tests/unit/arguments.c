@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "support/batch.h"
 #include "support/check.h"
 #include "support/memory.h"
@@ -179,8 +180,10 @@ static void unknown_enums(void **state)
     options.duplicates = (bh_duplicates)3;
     check_create(&options, BH_ERR_ARGUMENT, "duplicates 3");
     options = table_options(4, 4, 10);
-    options.schedule = (bh_schedule)3;
-    check_create(&options, BH_ERR_ARGUMENT, "schedule 3");
+    options.schedule = (bh_schedule)9;
+    check_create(&options, BH_ERR_ARGUMENT, "schedule 9");
+    options.schedule = BH_SCHEDULE_TILE8;
+    check_create(&options, BH_ERR_UNSUPPORTED, "schedule of a GPU");
     options.schedule = BH_SCHEDULE_REGIONS;
     check_create(&options, BH_ERR_UNSUPPORTED, "schedule by region, of DyCuckoo");
 }
@@ -263,6 +266,7 @@ static void context_arguments(void **state)
     static const char *const absent[] = {"cuda", "cuda:0", "cuda:12"};
     bh_context_options options;
     bh_context *made = NULL;
+    const char *reason = "";
     bh_executor executor = {NULL, NULL, NULL};
     (void)state;
 
@@ -282,6 +286,13 @@ static void context_arguments(void **state)
         check(made == NULL, "a failed create leaves a context");
     }
     unsetenv("BULKHASH_CUDA_MODULE");
+    /* Beside the program, in ../lib, and where the system looks: each is named. */
+    check(bh__library_symbol("libno-such-module.so", "any", &reason) == NULL, "there is one");
+    for (int places = 0; places < 3; places++) {
+        reason = strstr(reason, "libno-such-module.so");
+        check(reason != NULL, "%d places are named", places);
+        reason++;
+    }
     bh_context_options_init(&options);
     options.pages = (bh_pages)3;
     check_status(bh_context_create("cpu", &options, &made), BH_ERR_ARGUMENT);

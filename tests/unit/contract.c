@@ -611,7 +611,7 @@ static void ordered_is_sequential(void **state)
 {
     static const uint64_t distinct_keys[] = {1, 5, 60, 4000};
     (void)state;
-    if (test_on_gpu()) {
+    if (test_on_gpu() && test_design() != BH_HASHFIGHT) {
         bh_table_options options = table_options(4, 4, 1);
         bh_table *table = NULL;
         options.duplicates = BH_DUPLICATES_ORDERED;

@@ -1,4 +1,5 @@
 /* ctest: every target */
+/* ctest: every device */
 /*
  * HashFight's own promises: whatever is built at once is whole, with every number of regions,
  * rounds and places in the tail; empty slots are never taken for keys; a table that changes in
@@ -50,6 +51,12 @@ static bh_table_options fight_options(test_widths widths, uint64_t capacity)
     options.seed = test_seed();
     options.seed_fixed = 1;
     return options;
+}
+
+/* So many bytes, of the memory that the device has. */
+static void set_budget(bh_table_options *options, uint64_t bytes)
+{
+    *(test_on_gpu() ? &options->max_device_bytes : &options->max_host_bytes) = bytes;
 }
 
 static bh_table *fight_table(test_widths widths)
@@ -216,6 +223,42 @@ static void large_builds(void **state)
     }
 }
 
+/* A GPU's regions have half a million pairs: one, two, three of them, in one call and in two. */
+static void regions_of_a_gpu(void **state)
+{
+    static const test_widths cases[] = {{4, 4}, {8, 8}, {4, 0}, {8, 4}};
+    const uint64_t region = 1u << 19;
+    (void)state;
+
+    if (!test_on_gpu()) {
+        return;
+    }
+    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+        bh_table_options options = fight_options(cases[c], 1);
+        const uint64_t n = c == 0 ? region - 1 : c == 1 ? region : 2 * region + c;
+
+        build_and_check(&options, n, DISTINCT, c % 2 == 0);
+        if (c == 3 && !TEST_SANITIZER) {
+            build_and_check(&options, n, TENTH, true);
+        }
+        if (c == 0) {
+            bh_table *table = table_with(context, &options);
+            batch all = numbered(cases[c], 0, 3 * region);
+            const uint64_t first = 2 * region + 5;
+
+            check_status(bh_insert(table, all.keys, all.values, first, NULL), BH_OK);
+            check_status(bh_insert(table, (uint32_t *)all.keys + first,
+                                   (uint32_t *)all.values + first, all.n - first,
+                                   all.outcomes + first),
+                         BH_OK);
+            check(batch_count(&all, BH_INSERTED) == all.n - first, "not all are new");
+            check_holds(table, cases[c], 0, all.n, 0);
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
 /* Keys whose hash lies in the first of `parts` parts. */
 static batch crowded(const bh_table_options *options, uint64_t n, uint64_t parts)
 {
@@ -240,7 +283,10 @@ static void crowded_keys(void **state)
     for (int w = 0; w < TEST_WIDTHS; w += 5) {
         for (size_t c = 0; c < TEST_COUNT(calls); c++) {
             bh_table_options options = fight_options(test_all_widths[w], 1);
-            const uint64_t n = test_scaled_large(c == 0 ? 200000 : 80000);
+            // So many that a GPU has several regions for them too.
+            const uint64_t n = test_on_gpu() && c == 0 && w == 0
+                                   ? 1200000
+                                   : test_scaled_large(c == 0 ? 200000 : 80000);
             batch all = crowded(&options, n, 64);
             bh_table *table = table_with(context, &options);
             const uint8_t *keys = all.keys;
@@ -600,7 +646,9 @@ static void compact_after_repeats(void **state)
     check_status(batch_call(table, BH_INSERT, &all), BH_OK);
     bytes = table_stats(table).bytes_total;
     check_status(bh_compact(table), BH_OK);
-    check(table_stats(table).bytes_total < bytes / 4, "%llu bytes before compact, %llu after",
+    // On a GPU it is built from what is left of equal keys.
+    check(test_on_gpu() || table_stats(table).bytes_total < bytes / 4,
+          "%llu bytes before compact, %llu after",
           (unsigned long long)bytes, (unsigned long long)table_stats(table).bytes_total);
     check_holds(table, widths, 0, 3000, 0);
     batch_free(&all);
@@ -613,7 +661,8 @@ static void compact_after_repeats(void **state)
     }
     table = fight_table(widths);
     check_status(batch_call(table, BH_INSERT, &all), BH_OK);
-    check(table_stats(table).bytes_total < bytes / 4, "%llu bytes for 3000 keys",
+    check(table_stats(table).bytes_total < (test_on_gpu() ? bytes + 1 : bytes / 4),
+          "%llu bytes for 3000 keys",
           (unsigned long long)table_stats(table).bytes_total);
     check_holds(table, widths, 0, 3000, 0);
     batch_free(&all);
@@ -730,6 +779,13 @@ static void lookups_by_region(void **state)
     const uint64_t sizes[] = {1, 100, 5000, test_scaled(600000)};
     (void)state;
 
+    if (test_on_gpu()) {
+        bh_table_options options = fight_options(test_all_widths[0], 1);
+        bh_table *table = NULL;
+        options.schedule = BH_SCHEDULE_REGIONS;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_UNSUPPORTED);
+        return;
+    }
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
             const test_widths widths = test_all_widths[w];
@@ -858,6 +914,9 @@ static void peak_of_a_build(void **state)
 
             options.hashfight.slots_per_key = shares[f];
             most = (uint64_t)((9 + 12.6 * shares[f]) * (double)n) + 8 * tail;
+            if (test_on_gpu()) {
+                most += most / 4; // of all regions at once
+            }
             table = table_with(context, &options);
             check_status(bh_insert(table, all.keys, all.values, n, told ? all.outcomes : NULL),
                          BH_OK);
@@ -898,8 +957,9 @@ static void budgets(void **state)
                 pairs content;
 
                 // What half of them need in one generation, whose tail has room for some thousand.
-                options.max_host_bytes =
+                const uint64_t budget =
                     n / 2 * (pair * 206 / 100 + 1) + 5000 * (pair + 1) + 20000;
+                set_budget(&options, budget);
                 table = table_with(context, &options);
                 for (uint64_t first = 0, part = 0; first < n; first += part) {
                     bh_status answer;
@@ -911,10 +971,9 @@ static void budgets(void **state)
                                        part, all.outcomes + first);
                     check(answer == BH_OK || answer == BH_ERR_FULL, "%s", bh_status_name(answer));
                     status = answer != BH_OK ? answer : status;
-                    check(table_stats(table).bytes_total <= options.max_host_bytes,
-                          "%llu bytes, %llu allowed",
+                    check(table_stats(table).bytes_total <= budget, "%llu bytes, %llu allowed",
                           (unsigned long long)table_stats(table).bytes_total,
-                          (unsigned long long)options.max_host_bytes);
+                          (unsigned long long)budget);
                 }
                 inserted = batch_count(&all, BH_INSERTED);
                 check(inserted + batch_count(&all, BH_NOT_DONE) == n, "another outcome");
@@ -964,7 +1023,7 @@ static void a_spare_block_is_no_hindrance(void **state)
     for (int pass = 0; pass < 2; pass++) {
         bh_table_options options = fight_options(widths, pass == 0 ? 1 : 30000);
         bh_table *table = NULL;
-        options.max_host_bytes = needed; // of the first table, which had no spare block
+        set_budget(&options, needed); // of the first table, which had no spare block
         table = table_with(context, &options);
         check_status(batch_call(table, BH_INSERT, &all), BH_OK);
         batch_check_all(&all, BH_INSERTED);
@@ -984,7 +1043,7 @@ static void smallest_budgets(void **state)
             bh_table *table = NULL;
             bh_status status = BH_OK;
 
-            options.max_host_bytes = budget;
+            set_budget(&options, budget);
             status = bh_table_create(context, &options, &table);
             check(status == BH_OK || status == BH_ERR_FULL, "%s", bh_status_name(status));
             if (status == BH_OK) {
@@ -1097,12 +1156,16 @@ static void as_many_generations_as_can_be(void **state)
     bh_table_options options = fight_options(widths, 1);
     bh_context *limited = NULL;
     bh_table *table = NULL;
-    batch all = numbered(widths, 0, n);
+    batch all;
     uint64_t inserted = 0;
     uint64_t refused = 0;
     bh_system system;
     (void)state;
 
+    if (test_on_gpu()) {
+        return; // it is the host's memory that is limited here
+    }
+    all = numbered(widths, 0, n);
     bh_system_default(&default_system);
     system = default_system;
     system.commit = commit_small;
@@ -1156,10 +1219,14 @@ static void shrinking_is_not_tried_for_ever(void **state)
     bh_table_options options = fight_options(widths, 1);
     bh_context *watching = NULL;
     bh_table *table = NULL;
-    batch all = numbered(widths, 0, n);
+    batch all;
     uint64_t refused = 0;
     (void)state;
 
+    if (test_on_gpu()) {
+        return; // it is the host's memory that is refused here
+    }
+    all = numbered(widths, 0, n);
     watched_start(&watched);
     watching = context_new(2, NULL, &watched.system);
     table = table_with(watching, &options);
@@ -1187,6 +1254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_builds),
         cmocka_unit_test(large_builds),
+        cmocka_unit_test(regions_of_a_gpu),
         cmocka_unit_test(crowded_keys),
         cmocka_unit_test(long_tails),
         cmocka_unit_test(small_keys),

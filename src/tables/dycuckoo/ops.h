@@ -313,16 +313,22 @@ BH_FN unsigned char *DY(value_at)(uint64_t line, uint32_t slot)
            slot * BH_VALUE_BYTES;
 }
 
-BH_FN BH_VALUE DY(value)(uint64_t line, uint32_t slot)
+/* Of a bucket that nobody else writes. */
+BH_FN BH_KEY DY(own_key)(uint64_t line, uint32_t slot)
 {
-    return BH_VALUE_BYTES ? BH_LOAD_VALUE(DY(value_at)(line, slot)) : 0;
+    return BH_READ_KEY(DY(key_at)(line, slot));
+}
+
+BH_FN BH_VALUE DY(own_value)(uint64_t line, uint32_t slot)
+{
+    return BH_VALUE_BYTES ? BH_READ_VALUE(DY(value_at)(line, slot)) : 0;
 }
 
 BH_FN void DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE value)
 {
-    BH_STORE_KEY(DY(key_at)(line, slot), key);
+    BH_WRITE_KEY(DY(key_at)(line, slot), key);
     if (BH_VALUE_BYTES)
-        BH_STORE_VALUE(DY(value_at)(line, slot), value);
+        BH_WRITE_VALUE(DY(value_at)(line, slot), value);
 }
 
 /* Looks at a bucket; answers 0 when a writer is at work there. */
@@ -369,8 +375,8 @@ BH_FN uint64_t DY(take)(uint64_t meta, uint32_t slot)
 BH_FN void DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
                          uint64_t to_meta, uint32_t counter)
 {
-    bh_dy_unlock(to, DY(put)(to, to_meta, BH_LOAD_KEY(DY(key_at)(from, slot)),
-                             DY(value)(from, slot), 1));
+    bh_dy_unlock(to, DY(put)(to, to_meta, DY(own_key)(from, slot),
+                             DY(own_value)(from, slot), 1));
     bh_dy_unlock(from, DY(take)(bh_dy_count_up(from_meta, counter), slot));
 }
 
@@ -378,8 +384,8 @@ BH_FN void DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint6
 BH_FN void DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
                          uint64_t to_meta)
 {
-    bh_dy_unlock(to, DY(put)(to, to_meta, BH_LOAD_KEY(DY(key_at)(from, slot)),
-                             DY(value)(from, slot), 0));
+    bh_dy_unlock(to, DY(put)(to, to_meta, DY(own_key)(from, slot),
+                             DY(own_value)(from, slot), 0));
     bh_dy_unlock(from, DY(take)(from_meta, slot));
 }
 
@@ -462,7 +468,7 @@ BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, 
 BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     DY(view) view;
-    BH_VALUE value;
+    BH_VALUE value = 0;
 
     if (!DY(look)(line, op->key, &view))
         return BH_RETRY;
@@ -473,7 +479,8 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
             *next = bh_dy_region(line, BUCKET);
             return BH_NEXT;
         }
-        value = slice->values_out ? DY(value)(line, bh_first(view.match)) : 0;
+        if (BH_VALUE_BYTES && slice->values_out)
+            value = BH_LOAD_VALUE(DY(value_at)(line, bh_first(view.match)));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
         if (BH_VALUE_BYTES && slice->values_out) {
@@ -523,13 +530,13 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
         return view->meta;
     value = DY(given)(slice, op->at);
     if (kind == BH_ADD || kind == BH_MIN || kind == BH_MAX) {
-        old = DY(value)(line, slot);
+        old = DY(own_value)(line, slot);
         if (kind == BH_ADD)
             value = (BH_VALUE)(old + value);
         else if (kind == BH_MIN ? old < value : old > value)
             value = old;
     }
-    BH_STORE_VALUE(DY(value_at)(line, slot), value);
+    BH_WRITE_VALUE(DY(value_at)(line, slot), value);
     return view->meta + BH_DY_CHANGE;
 }
 
@@ -660,6 +667,10 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
 /* Both buckets of a key are full. */
 BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
+    if (slice->no_paths) {
+        slice->stalled_path = 1;
+        return BH_STALL;
+    }
     op->state = BH_DY_SEARCH;
     op->from = op->home;
     op->depth = 0;
@@ -669,26 +680,41 @@ BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 }
 
 /* Home is full and the key is nowhere, as it seemed. Many keys have been erased: there may be room
- * in the home of one of home's guests. Answers that guest's home; 0 when there is no guest. */
-BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t home,
-                              uint64_t meta)
+ * in the home of one of home's guests. Answers that guest's home, and its slot; 0 when there is no
+ * guest. */
+BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
+                              uint32_t *slot)
 {
     uint32_t left = bh_dy_maybe_guests(meta, SLOTS);
 
     for (; left; left &= left - 1) {
-        uint32_t slot = bh_first(left);
-        bh_dy_places places =
-            bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, slot)), BUCKET);
+        bh_dy_places places;
 
-        if (places.other != home)
-            continue;
-        op->home = home;
-        op->path = slot;
-        op->looks = 1;
-        op->state = BH_DY_EVICT;
-        return places.home;
+        *slot = bh_first(left);
+        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, *slot)), BUCKET);
+        if (places.other == home)
+            return places.home;
     }
     return 0;
+}
+
+/* Sends a guest of the full home to where it is at home, if there is one; else on to the other
+ * bucket. */
+BH_FN bh_answer DY(begin_evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t meta,
+                                bh_region *next)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    uint32_t slot = 0;
+    const uint64_t to = DY(evict)(geometry, home, meta, &slot);
+
+    if (!to)
+        return DY(go_other)(slice, op, home, next);
+    op->home = home;
+    op->path = slot;
+    op->looks = 1;
+    op->state = BH_DY_EVICT;
+    *next = bh_dy_region(to, BUCKET);
+    return BH_NEXT;
 }
 
 BH_FN bh_answer DY(step_evict)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
@@ -734,14 +760,9 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (DY(full)(view.meta)) {
-            uint64_t to = 0;
-
             if (slice->turnover && slice->room && !op->looks)
-                to = DY(evict)((const bh_dy_geometry *)slice->geometry, op, line, view.meta);
-            if (!to)
-                return DY(go_other)(slice, op, line, next);
-            *next = bh_dy_region(to, BUCKET);
-            return BH_NEXT;
+                return DY(begin_evict)(slice, op, line, view.meta, next);
+            return DY(go_other)(slice, op, line, next);
         }
         if (!slice->room)
             return BH_STALL;
@@ -763,10 +784,17 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
 
     if (!DY(look)(op->home, op->key, &home) || !DY(look)(line, op->key, &other))
         return BH_RETRY;
-    /* As it seems; whoever sees to those that stall finds out. On a GPU thousands of threads that
-     * lock two buckets only to see this would keep each other waiting. */
-    if (!slice->room && bh_dy_inserts(kind) && !home.match && !other.match)
-        return BH_STALL;
+    home_full = DY(full)(home.meta);
+    other_full = DY(full)(other.meta);
+    /* As it seems: whoever sees to those that stall finds out, and who has moved a resident comes
+     * here again. On a GPU thousands of threads that lock two buckets only to see this would keep
+     * each other waiting. */
+    if (bh_dy_inserts(kind) && !home.match && !other.match) {
+        if (!slice->room)
+            return BH_STALL;
+        if (home_full && other_full)
+            return DY(begin_search)(slice, op, next);
+    }
     if (!DY(lock)(op->home, &home))
         return BH_RETRY;
     if (home.match) {
@@ -784,16 +812,8 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         return BH_DONE;
     }
     /* The key is nowhere, and as long as home is locked it stays so. */
-    home_full = DY(full)(home.meta);
-    other_full = DY(full)(other.meta);
     if (!bh_dy_inserts(kind)) {
         op->outcome = BH_MISSING;
-    } else if (!slice->room || (home_full && other_full)) {
-        bh_dy_unlock(line, other.meta);
-        bh_dy_unlock(op->home, home.meta);
-        if (!slice->room)
-            return BH_STALL;
-        return DY(begin_search)(slice, op, next);
     } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
         home.meta = DY(insert)(slice, op, op->home, home.meta, 0);
     } else {
@@ -815,9 +835,9 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
         return DY(step_home)(slice, op, kind, line, next);
     if (op->state == BH_DY_OTHER)
         return DY(step_other)(slice, op, kind, line, next);
-    if (op->state == BH_DY_SEARCH)
-        return DY(step_search)(slice, op, line, next);
-    return DY(step_evict)(slice, op, line, next);
+    if (op->state == BH_DY_EVICT || slice->no_paths)
+        return DY(step_evict)(slice, op, line, next);
+    return DY(step_search)(slice, op, line, next);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -968,14 +988,14 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 
     for (i = first; i < first + count; i++) {
         uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
-        uint64_t low_meta = bh_load64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
+        uint64_t low_meta = bh_read64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
         /* Reading memory that was never written costs a page fault more than writing it. */
-        uint64_t high_meta = split->fresh ? 0 : bh_load64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
+        uint64_t high_meta = split->fresh ? 0 : bh_read64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
         uint32_t guests = bh_dy_maybe_guests(low_meta, SLOTS), up = 0, slot;
 
         /* All slots alike, without branches: half of the keys go, no processor guesses which. */
         for (slot = 0; slot < SLOTS; slot++) {
-            bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(low, slot)), &geometry->seed);
+            bh_hash hash = bh_hash_key(DY(own_key)(low, slot), &geometry->seed);
             uint64_t word = hash.one, other = bh_dy_word_other(hash);
             uint32_t guest = SLOTS > BH_DY_GUESTS_KNOWN
                                  ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) !=
@@ -987,13 +1007,13 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
         }
         for (up &= bh_dy_used(low_meta, SLOTS); up; up &= up - 1) {
             slot = bh_first(up);
-            high_meta = DY(put)(high, high_meta, BH_LOAD_KEY(DY(key_at)(low, slot)),
-                                DY(value)(low, slot), (int)(guests >> slot & 1u));
+            high_meta = DY(put)(high, high_meta, DY(own_key)(low, slot),
+                                DY(own_value)(low, slot), (int)(guests >> slot & 1u));
             low_meta = DY(take)(low_meta, slot);
             moved++;
         }
-        bh_store64(bh_dy_at(low), low_meta);
-        bh_store64(bh_dy_at(high), high_meta);
+        bh_write64(bh_dy_at(low), low_meta);
+        bh_write64(bh_dy_at(high), high_meta);
     }
     bh_add64(&split->moved, moved);
 }
@@ -1009,7 +1029,7 @@ BH_FN_RARE int DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
     if (DY(full)(meta)) {
         bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
     } else {
-        DY(move_home)(key->from, bh_load64(bh_dy_at(key->from)), key->slot, key->to, meta);
+        DY(move_home)(key->from, bh_read64(bh_dy_at(key->from)), key->slot, key->to, meta);
         ++*moved;
     }
     return 1;
@@ -1041,13 +1061,13 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 
     for (i = first; i < first + count; i++) {
         uint64_t line = geometry->subtable[split->from].lines + (uint64_t)BUCKET * i;
-        uint32_t guests = bh_dy_maybe_guests(bh_load64(bh_dy_at(line)), SLOTS);
+        uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), SLOTS);
 
         if (i + BH_DY_AHEAD < first + count)
             bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BUCKET));
         for (; guests; guests &= guests - 1) {
             uint32_t slot = bh_first(guests);
-            bh_hash hash = bh_hash_key(BH_LOAD_KEY(DY(key_at)(line, slot)), &geometry->seed);
+            bh_hash hash = bh_hash_key(DY(own_key)(line, slot), &geometry->seed);
             uint64_t pair = bh_dy_pair_of(geometry, hash);
             bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
@@ -1072,7 +1092,7 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
 {
     const bh_dy_geometry *geometry = merge->geometry;
-    BH_KEY key = BH_LOAD_KEY(DY(key_at)(high, slot));
+    BH_KEY key = DY(own_key)(high, slot);
     bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     bh_dy_moving moving;
@@ -1091,7 +1111,7 @@ BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, ui
  * set when the key went. */
 BH_FN_RARE int DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
 {
-    uint64_t from_meta = bh_load64(bh_dy_at(key->from)), to_meta, home = key->from - half;
+    uint64_t from_meta = bh_read64(bh_dy_at(key->from)), to_meta, home = key->from - half;
 
     if (!bh_dy_try_lock(key->to, &to_meta))
         return 0;
@@ -1102,7 +1122,7 @@ BH_FN_RARE int DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
         to_meta = bh_dy_count_down(to_meta, key->counter);
         DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
     } else {
-        bh_store64(bh_dy_at(home), bh_dy_count_up(bh_load64(bh_dy_at(home)), key->counter));
+        bh_write64(bh_dy_at(home), bh_dy_count_up(bh_read64(bh_dy_at(home)), key->counter));
         DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
     }
     return 1;
@@ -1135,7 +1155,7 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 
     for (i = first; i < first + count; i++) {
         uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
-        uint64_t low_meta = bh_load64(bh_dy_at(low)), high_meta = bh_load64(bh_dy_at(high));
+        uint64_t low_meta = bh_read64(bh_dy_at(low)), high_meta = bh_read64(bh_dy_at(high));
         uint32_t guests = bh_dy_maybe_guests(high_meta, SLOTS);
         uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, SLOTS) & ~guests, guests}, part;
 
@@ -1145,14 +1165,14 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
             for (; kept[part] && !DY(full)(low_meta); kept[part] &= kept[part] - 1) {
                 uint32_t slot = bh_first(kept[part]);
 
-                low_meta = DY(put)(low, low_meta, BH_LOAD_KEY(DY(key_at)(high, slot)),
-                                   DY(value)(high, slot), (int)part);
+                low_meta = DY(put)(low, low_meta, DY(own_key)(high, slot),
+                                   DY(own_value)(high, slot), (int)part);
                 high_meta = DY(take)(high_meta, slot);
                 moved++;
             }
         }
-        bh_store64(bh_dy_at(low), low_meta);
-        bh_store64(bh_dy_at(high), high_meta);
+        bh_write64(bh_dy_at(low), low_meta);
+        bh_write64(bh_dy_at(high), high_meta);
         for (kept[0] |= kept[1]; kept[0]; kept[0] &= kept[0] - 1) {
             bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
@@ -1177,17 +1197,17 @@ BH_FN_RARE int DY(place_one)(const bh_dy_resize *merge, uint64_t high, uint32_t 
 
     if (DY(go_out)(&key, half))
         return 1;
-    meta = bh_load64(bh_dy_at(root[0]));
+    meta = bh_read64(bh_dy_at(root[0]));
     if (DY(full)(meta)) {
         if (!DY(make_room)(merge->geometry, root, merge))
             return 0;
         if (DY(go_out)(&key, half))
             return 1;
-        meta = bh_load64(bh_dy_at(root[0]));
+        meta = bh_read64(bh_dy_at(root[0]));
     }
-    bh_store64(bh_dy_at(root[0]), DY(put)(root[0], meta, BH_LOAD_KEY(DY(key_at)(high, slot)),
-                                          DY(value)(high, slot), key.homeward));
-    bh_store64(bh_dy_at(high), DY(take)(bh_load64(bh_dy_at(high)), slot));
+    bh_store64(bh_dy_at(root[0]), DY(put)(root[0], meta, DY(own_key)(high, slot),
+                                          DY(own_value)(high, slot), key.homeward));
+    bh_store64(bh_dy_at(high), DY(take)(bh_read64(bh_dy_at(high)), slot));
     return 1;
 }
 
@@ -1203,7 +1223,7 @@ BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
 
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
         uint64_t high = subtable->lines + half + (uint64_t)BUCKET * i;
-        uint32_t left = bh_dy_used(bh_load64(bh_dy_at(high)), SLOTS);
+        uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), SLOTS);
 
         for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
             if (DY(place_one)(merge, high, bh_first(left), half))
@@ -1234,19 +1254,19 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
     slice.ops = 0;
     slice.system = 0;
     slice.op = BH_INSERT_NEW;
-    slice.turnover = 0;
+    slice.turnover = slice.no_paths = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
         uint64_t line = job->lines + (uint64_t)BUCKET * i;
-        uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+        uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
 
         for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
             bh_dy_places places;
             uint64_t root[2];
 
-            key = BH_LOAD_KEY(DY(key_at)(line, bh_first(used)));
-            value = DY(value)(line, bh_first(used));
+            key = DY(own_key)(line, bh_first(used));
+            value = DY(own_value)(line, bh_first(used));
             if (DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
                 continue;
             if (!job->alone) {
@@ -1269,7 +1289,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
 /* The slots in use of a bucket, from the first slot to be exported on. */
 BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
 {
-    uint32_t used = bh_dy_used(bh_load64(bh_dy_at(line)), SLOTS);
+    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
 
     return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
 }
@@ -1316,9 +1336,9 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                     bucket = end;
                     break;
                 }
-                keys[to] = BH_LOAD_KEY(DY(key_at)(line, slot));
+                keys[to] = DY(own_key)(line, slot);
                 if (BH_VALUE_BYTES && values)
-                    values[to] = DY(value)(line, slot);
+                    values[to] = DY(own_value)(line, slot);
                 to++;
             }
         }

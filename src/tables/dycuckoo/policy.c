@@ -727,6 +727,23 @@ static bh_status reserve(bh_table *table, uint64_t keys)
     return BH_OK;
 }
 
+/* Growing by doublings would read a small table again and again: what becomes many times as large
+ * is built anew. The small one beside it is no more than the old part beside a doubled one would
+ * be. */
+#define EXPECT_REBUILDS 8
+
+static void expect(bh_table *table, uint64_t keys)
+{
+    dycuckoo *t = of(table);
+    uint64_t row = (uint64_t)t->geometry.subtables * slots_per_bucket(table), buckets;
+
+    if (buckets_for(table, keys, &buckets) && buckets * row / EXPECT_REBUILDS >= table->slots &&
+        !rebuild(t, buckets, table->options.seed))
+        table->grows++;
+    while (table->room < keys - table->keys && !grow(t))
+        ;
+}
+
 static void clear(bh_table *table)
 {
     dycuckoo *t = of(table);
@@ -795,6 +812,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo", create, destroy, geometry,     resolve,      reserve,
-    shrink,     compact, clear,  export_pairs, typical_page, 0,
+    "dycuckoo", create, destroy, geometry, resolve,      reserve,      expect,
+    shrink,     compact, clear,   export_pairs, typical_page, 0,
 };

@@ -119,11 +119,45 @@ typedef struct bh_hf_fight {
 } bh_hf_fight;
 
 /*
- * Before it, BH_PASS_FILLER: an item is a round, whose filler is found.
- *
  * After it, BH_PASS_TAIL with the same argument. left_keys and left_payloads are sorted now; left
  * says where each run of equal keys begins. An item is a run, which becomes a pair of the tail.
  */
+
+/* Before a generation is built, BH_PASS_FILLER: an item is a round, whose filler is found. */
+typedef struct bh_hf_fillers {
+    const bh_hf_geometry *geometry;
+    bh_hf_generation to;
+} bh_hf_fillers;
+
+/*
+ * What builds a generation on a device with thousands of threads, where a task for each region would
+ * be too few: passes over the pairs, or the slots, of all regions. See phases.h.
+ *
+ *   BH_PASS_LAY     an item is a region: where its pairs go when they are partitioned
+ *   BH_PASS_CLAIM   an item is a pair that fights in the round
+ *   BH_PASS_CHECK   the same
+ *   BH_PASS_TAKE    an item is a slot of the round: those of a region one after the other, then
+ *                   the next region's
+ *   BH_PASS_PACK    an item is a word of the bits `contested`
+ *   BH_PASS_TELL    an item is an element of the call
+ */
+typedef struct bh_hf_phases {
+    const bh_hf_geometry *geometry;
+    bh_hf_generation to;
+    const uint64_t *before; /* lay: pairs in the regions before each */
+    uint64_t *keys_at;      /* receives where the keys of each region go, and the values */
+    uint64_t *values_at;
+    const void *keys; /* those who fight, lying by region: lay: where they will */
+    const void *values;
+    uint64_t round;
+    void *winners;         /* of each slot of the round: the number of a pair plus 1; 0: nobody */
+    uint64_t winner_bytes; /* 4 or 8 */
+    uint8_t *lost;         /* check: receives 1 for each pair that must fight on */
+    uint8_t *marks;        /* 1 for each slot of the generation in which somebody has lost */
+    uint64_t losing;       /* check: how many have lost, added up by all */
+    uint64_t twins;        /* check: becomes 1 where two keys are equal: nothing can be built then */
+    uint8_t *outcomes;     /* tell: of elements that have been inserted */
+} bh_hf_phases;
 
 /* A pair in it: the payload is aligned. */
 #define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
@@ -151,8 +185,8 @@ typedef struct bh_hf_locate {
  *
  *   BH_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
  *   BH_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
- *                  written to the table once. Where wanted[i] is 1 the key has a place that was made
- *                  for it, and is not yet there
+ *                  written to the table once. Where wanted[i] is 1 and the key has a place, that was
+ *                  made for it, and the key is not yet there
  */
 typedef struct bh_hf_runs {
     const bh_hf_geometry *geometry;
@@ -162,26 +196,33 @@ typedef struct bh_hf_runs {
     void *values_out;
     uint8_t *outcomes;
     uint32_t op;
-    const uint64_t *starts; /* of each run, and of one more */
+    const uint64_t *starts; /* of each run */
+    uint64_t runs;
+    uint64_t elements;
     const uint64_t *places;
-    uint8_t *wanted;
-    uint64_t inserted; /* added up by all */
+    uint8_t *wanted;   /* NULL: none is */
+    uint64_t wanting;  /* want: how many are, added up by all */
+    uint64_t inserted; /* fold: added up by all */
     uint64_t erased;
     uint64_t assigned;
     uint64_t refused;
+    uint64_t gone; /* pairs of the buffer that were erased */
 } bh_hf_runs;
 
 /*
  * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
- * behind them its tail. Each part goes to its place in the output.
+ * behind them its tail. Each part goes to its place in the output. Parts have so many cells; in the
+ * memory of a device fewer, because thousands of items run at once there.
  */
 #define BH_HF_EXPORT_PART (1u << 17)
+#define BH_HF_EXPORT_PART_FAR 32u
 
 typedef struct bh_hf_export {
     const bh_hf_geometry *geometry;
-    const bh_hf_generation *from;
+    uint64_t from;  /* the generation's number */
     uint64_t first; /* cell */
     uint64_t end;
+    uint64_t part; /* cells of a part */
     uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
     void *keys;
     void *values; /* NULL: keys only */

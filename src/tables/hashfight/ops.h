@@ -43,16 +43,30 @@ BH_FN unsigned char *bh_hf_at(uint64_t address)
     return (unsigned char *)(uintptr_t)address;
 }
 
-/* The slot of a generation for which a key with this hash fights in a round. Rounds are `two` apart
+/* The slot of its region's round for which a key with this hash fights. Rounds are `two` apart
  * within the region, so that keys that meet in one do not meet in the next. */
+BH_FN uint64_t bh_hf_within(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
+                            uint64_t *region)
+{
+    uint64_t within = bh_multiply(hash.one, generation->regions, region);
+
+    return bh_hash_range(within + round * hash.two, generation->round[round].slots);
+}
+
+/* The first slot of a region's round, among those of the generation. */
+BH_FN uint64_t bh_hf_first(const bh_hf_generation *generation, uint64_t region, uint64_t round,
+                           uint32_t slots_per_line)
+{
+    return (region * generation->region_lines + generation->round[round].line) * slots_per_line;
+}
+
+/* The slot of the generation for which a key with this hash fights in a round. */
 BH_FN uint64_t bh_hf_slot(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
                           uint32_t slots_per_line)
 {
-    uint64_t region, within = bh_multiply(hash.one, generation->regions, &region);
-    const bh_hf_round *r = &generation->round[round];
+    uint64_t region, within = bh_hf_within(generation, hash, round, &region);
 
-    return (region * generation->region_lines + r->line) * slots_per_line +
-           bh_hash_range(within + round * hash.two, r->slots);
+    return bh_hf_first(generation, region, round, slots_per_line) + within;
 }
 
 BH_FN int bh_hf_contested(const bh_hf_generation *generation, uint64_t slot)
@@ -70,6 +84,14 @@ BH_FN int bh_hf_inserts(uint32_t op)
 {
     return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
 }
+
+/* What performing runs has counted. */
+typedef struct bh_hf_done {
+    uint64_t inserted;
+    uint64_t erased;
+    uint64_t assigned;
+    uint64_t refused;
+} bh_hf_done;
 
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
@@ -321,9 +343,8 @@ BH_FN BH_VALUE HF(value_of)(const bh_hf_fight *job, uint64_t payload)
 
 /* What is in empty slots of a round: the smallest key that does not fight for the slot for which
  * key 0 does. */
-BH_FN_RARE void HF(find_filler)(const bh_hf_fight *job, bh_hf_generation *to, uint64_t round)
+BH_FN_RARE void HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, uint64_t round)
 {
-    const bh_seed *seed = &job->geometry->seed;
     bh_hf_round *r = &to->round[round];
     uint64_t key = 1;
 
@@ -543,11 +564,11 @@ BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payloa
 /* BH_PASS_FILLER: what is in empty slots, of every round. */
 BH_FN void HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
 {
-    bh_hf_fight *job = (bh_hf_fight *)argument;
+    bh_hf_fillers *job = (bh_hf_fillers *)argument;
     uint64_t round;
 
     for (round = first; round < first + count; round++)
-        HF(find_filler)(job, job->to, round);
+        HF(find_filler)(&job->geometry->seed, &job->to, round);
 }
 
 /* BH_PASS_FIGHT. */
@@ -590,19 +611,35 @@ BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
  * Changing what is there
  * --------------------------------------------------------------------------------------------- */
 
+BH_FN uint64_t HF(run_end)(const bh_hf_runs *job, uint64_t run)
+{
+    return run + 1 < job->runs ? job->starts[run + 1] : job->elements;
+}
+
+/* Whether a run wants a place for its key. */
+BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
+{
+    uint64_t end, i;
+    uint8_t wanted = 0;
+
+    if (!job->places[run]) {
+        end = HF(run_end)(job, run);
+        for (i = job->starts[run]; !wanted && i < end; i++)
+            wanted = (uint8_t)bh_hf_inserts(job->ops ? job->ops[job->index[i]] : job->op);
+    }
+    job->wanted[run] = wanted;
+    return wanted;
+}
+
 /* BH_PASS_WANT. */
 BH_FN void HF(want)(void *argument, uint64_t first, uint64_t count)
 {
-    const bh_hf_runs *job = (const bh_hf_runs *)argument;
-    uint64_t run, i;
+    bh_hf_runs *job = (bh_hf_runs *)argument;
+    uint64_t wanting = 0, run;
 
-    for (run = first; run < first + count; run++) {
-        uint8_t wanted = 0;
-
-        for (i = job->starts[run]; !job->places[run] && !wanted && i < job->starts[run + 1]; i++)
-            wanted = (uint8_t)bh_hf_inserts(job->ops ? job->ops[job->index[i]] : job->op);
-        job->wanted[run] = wanted;
-    }
+    for (run = first; run < first + count; run++)
+        wanting += HF(want_run)(job, run);
+    bh_add64(&job->wanting, wanting);
 }
 
 /* A place, taken apart. */
@@ -662,58 +699,71 @@ BH_FN bh_outcome HF(act)(uint32_t op, BH_VALUE given, int *present, BH_VALUE *va
     return was ? BH_ASSIGNED : BH_INSERTED;
 }
 
+/* Performs a run: the elements from `i` to `end`. */
+BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end,
+                        bh_hf_done *done)
+{
+    const BH_VALUE *values = (const BH_VALUE *)job->values;
+    BH_VALUE *values_out = (BH_VALUE *)job->values_out;
+    uint64_t place = job->places[run];
+    int present = place && !(job->wanted && job->wanted[run]), changed = 0;
+    HF(spot) spot;
+    BH_VALUE value = 0, given = 0;
+
+    if (place) {
+        spot = HF(spot_of)(job->geometry, place);
+        value = present ? HF(load_value)(spot.value) : 0;
+    }
+    for (; i < end; i++) {
+        uint32_t at = job->index[i], op = job->ops ? job->ops[at] : job->op;
+        bh_outcome outcome;
+
+        if (!place && bh_hf_inserts(op)) {
+            outcome = BH_NOT_DONE;
+            done->refused++;
+        } else {
+            if (BH_VALUE_BYTES && op != BH_FIND && op != BH_ERASE)
+                given = values[at];
+            outcome = HF(act)(op, given, &present, &value);
+            if (BH_VALUE_BYTES && outcome == BH_FOUND && op == BH_FIND && values_out)
+                values_out[at] = value;
+            done->inserted += outcome == BH_INSERTED;
+            done->erased += outcome == BH_ERASED;
+            done->assigned += outcome == BH_ASSIGNED;
+            changed |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
+        }
+        if (job->outcomes)
+            job->outcomes[at] = (uint8_t)outcome;
+    }
+    if (!place)
+        return;
+    if (BH_VALUE_BYTES && present && changed)
+        BH_STORE_VALUE(spot.value, value);
+    if (!present && spot.gone) {
+        *spot.gone = 1;
+        /* At once: the buffer is small. */
+        if (!job->geometry->generation[(place >> BH_HF_PLACE_GENERATION) - 1].regions)
+            bh_add64(&job->gone, 1);
+    } else if (!present) {
+        BH_STORE_KEY(spot.key, spot.filler);
+    }
+}
+
 /* BH_PASS_FOLD. */
 BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
-    const BH_VALUE *values = (const BH_VALUE *)job->values;
-    BH_VALUE *values_out = (BH_VALUE *)job->values_out;
-    uint64_t inserted = 0, erased = 0, assigned = 0, refused = 0, run, i;
+    bh_hf_done done = {0, 0, 0, 0};
+    uint64_t begin = count ? job->starts[first] : 0, end, run;
 
-    for (run = first; run < first + count; run++) {
-        uint64_t place = job->places[run];
-        int present = place && !job->wanted[run], changed = 0;
-        HF(spot) spot;
-        BH_VALUE value = 0, given = 0;
-
-        if (place) {
-            spot = HF(spot_of)(job->geometry, place);
-            value = present ? HF(load_value)(spot.value) : 0;
-        }
-        for (i = job->starts[run]; i < job->starts[run + 1]; i++) {
-            uint32_t at = job->index[i], op = job->ops ? job->ops[at] : job->op;
-            bh_outcome outcome;
-
-            if (!place && bh_hf_inserts(op)) {
-                outcome = BH_NOT_DONE;
-                refused++;
-            } else {
-                if (BH_VALUE_BYTES && op != BH_FIND && op != BH_ERASE)
-                    given = values[at];
-                outcome = HF(act)(op, given, &present, &value);
-                if (BH_VALUE_BYTES && outcome == BH_FOUND && op == BH_FIND && values_out)
-                    values_out[at] = value;
-                inserted += outcome == BH_INSERTED;
-                erased += outcome == BH_ERASED;
-                assigned += outcome == BH_ASSIGNED;
-                changed |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
-            }
-            if (job->outcomes)
-                job->outcomes[at] = (uint8_t)outcome;
-        }
-        if (!place)
-            continue;
-        if (BH_VALUE_BYTES && present && changed)
-            BH_STORE_VALUE(spot.value, value);
-        if (!present && spot.gone)
-            *spot.gone = 1;
-        else if (!present)
-            BH_STORE_KEY(spot.key, spot.filler);
+    for (run = first; run < first + count; run++, begin = end) {
+        end = HF(run_end)(job, run);
+        HF(fold_run)(job, run, begin, end, &done);
     }
-    bh_add64(&job->inserted, inserted);
-    bh_add64(&job->erased, erased);
-    bh_add64(&job->assigned, assigned);
-    bh_add64(&job->refused, refused);
+    bh_add64(&job->inserted, done.inserted);
+    bh_add64(&job->erased, done.erased);
+    bh_add64(&job->assigned, done.assigned);
+    bh_add64(&job->refused, done.refused);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -721,11 +771,9 @@ BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
  * --------------------------------------------------------------------------------------------- */
 
 /* Whether there is a pair in a cell of a round, or of the tail; and where. */
-BH_FN int HF(live)(const bh_hf_export *job, uint64_t cell, uint64_t round, uint64_t slots,
-                   unsigned char **key, unsigned char **value)
+BH_FN int HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64_t cell,
+                   uint64_t round, uint64_t slots, unsigned char **key, unsigned char **value)
 {
-    const bh_hf_generation *from = job->from;
-
     if (cell >= slots) {
         *key = bh_hf_at(from->tail_keys + (cell - slots) * BH_KEY_BYTES);
         *value = bh_hf_at(from->tail_values + (cell - slots) * BH_VALUE_BYTES);
@@ -764,14 +812,14 @@ BH_FN uint64_t HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_
 /* BH_PASS_COUNT and BH_PASS_EXPORT, which copies too. */
 BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
 {
-    const bh_hf_generation *from = job->from;
+    const bh_hf_generation *from = &job->geometry->generation[job->from];
     uint64_t slots = from->regions * from->region_lines * SLOTS, part;
     BH_KEY *keys = (BH_KEY *)job->keys;
     BH_VALUE *values = (BH_VALUE *)job->values;
 
     for (part = first; part < first + count; part++) {
-        uint64_t cell = job->first + part * BH_HF_EXPORT_PART, to = copies ? job->counts[part] : 0;
-        uint64_t end = job->end - cell < BH_HF_EXPORT_PART ? job->end : cell + BH_HF_EXPORT_PART;
+        uint64_t cell = job->first + part * job->part, to = copies ? job->counts[part] : 0;
+        uint64_t end = job->end - cell < job->part ? job->end : cell + job->part;
 
         if (copies && to > job->room)
             continue; /* an earlier part ends the room */
@@ -784,7 +832,7 @@ BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int
             for (; cell < next; cell++) {
                 unsigned char *key, *value;
 
-                if (!HF(live)(job, cell, round, slots, &key, &value))
+                if (!HF(live)(job, from, cell, round, slots, &key, &value))
                     continue;
                 if (copies && to == job->room) {
                     job->stop = cell;

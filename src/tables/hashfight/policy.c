@@ -16,13 +16,9 @@
  * (memory, a budget) happens before the first change; then the new keys are not done, and what is
  * there already still can be.
  */
-#include "tables/hashfight/layout.h"
+#include "tables/hashfight/policy.h"
 
-#include "base/checked.h"
-#include "base/error.h"
 #include "base/system.h"
-#include "primitives/primitives.h"
-#include "storage/temporary.h"
 #include "tables/designs.h"
 
 #define DEFAULT_SLOTS_PER_KEY 1.5
@@ -35,16 +31,16 @@
 #define BH_HF_TAIL_KEYS 1024
 #endif
 
-/* Pairs that the buffer holds: moving half of them must not cost much more than a call does. */
-#ifndef BH_HF_BUFFER_MOST
-#define BH_HF_BUFFER_MOST 512
-#endif
-
 /* Pairs of a region: what its task needs to fight stays within a second-level cache of two
  * megabytes. On the one machine measured twice as many make building 7% slower, half as many
  * nothing. */
 #ifndef BH_HF_REGION_KEYS
 #define BH_HF_REGION_KEYS 32768
+#endif
+
+/* The same on a device, whose cache of some tens of megabytes has two of them or three at a time. */
+#ifndef BH_HF_REGION_KEYS_FAR
+#define BH_HF_REGION_KEYS_FAR (1u << 19)
 #endif
 
 /* Regions at most, so that partition has a line of each in the cache. */
@@ -69,6 +65,11 @@
 #define BH_HF_CHUNK_MOST (1u << 22)
 #endif
 
+/* The same on a device: 37 bytes of its memory for each element of 4-byte keys. Chosen, not tuned. */
+#ifndef BH_HF_CHUNK_FAR
+#define BH_HF_CHUNK_FAR (1u << 26)
+#endif
+
 /* Elements of a small call, which is sorted on the stack: with what sorting takes it must stay well
  * below the 128 KiB that a call may have. */
 #define SMALL_CHUNK 512
@@ -86,23 +87,6 @@
 /* Of min_fill's default: how empty a table may become, of what it has when it is built. */
 #define DEFAULT_MIN_SHARE 0.5
 
-typedef struct hashfight {
-    bh_table table;
-    bh_hf_geometry geometry;
-    bh__block block[BH_HF_GENERATIONS_MOST]; /* of each generation; the buffer's is apart */
-    uint64_t built[BH_HF_GENERATIONS_MOST];  /* pairs that each had when it was built */
-    bh__block buffer;                        /* the memory of the generation without regions */
-    bh_hf_generation tail;                   /* the buffer, also while nothing is in it */
-    uint64_t gone;                           /* pairs of it that were erased */
-    bh__block spare; /* memory for the next generation: what capacity, reserve or clear left */
-    uint64_t spare_keys; /* pairs that it was made for, and their slots */
-    uint64_t spare_slots;
-    uint64_t held;   /* bytes of temporary memory that a merge has */
-    uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
-    uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
-    uint32_t regions_pay;  /* whether large calls of lookups are sorted by region */
-} hashfight;
-
 static hashfight *of(bh_table *table)
 {
     return (hashfight *)table;
@@ -111,46 +95,6 @@ static hashfight *of(bh_table *table)
 static uint64_t slots_per_line(const bh_table *table)
 {
     return BH_HF_SLOTS(table->options.key_bytes, table->options.value_bytes);
-}
-
-static bh__where where_of(const bh_table *table)
-{
-    bh__where where;
-
-    where.system = &table->backend->system;
-    where.executor = &table->backend->executor;
-    return where;
-}
-
-static void run_pass(const bh_table *table, bh__pass pass, void *argument, uint64_t items,
-                     uint64_t grain)
-{
-    table->backend->pass(table->backend, table, pass, argument, items, grain);
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Memory that is cut into arrays: counted first, then cut
- * --------------------------------------------------------------------------------------------- */
-
-typedef struct arena {
-    uint64_t at;    /* address of what is free, or, without memory, bytes so far */
-    int overflowed; /* the sum does not fit in 64 bits */
-} arena;
-
-/* An array of so many elements, aligned to a line. */
-static uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
-{
-    uint64_t array = a->at, size;
-
-    if (!bh__mul(elements, bytes, &size) || !bh__round_up(size, BH_HF_LINE, &size) ||
-        !bh__add(array, size, &a->at))
-        a->overflowed = 1;
-    return array;
-}
-
-static void *pointer(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
 }
 
 /* Columns of 4 or 8 bytes, where a handful of rows is handled. */
@@ -252,7 +196,7 @@ static void publish(hashfight *t)
 {
     bh_table *table = &t->table;
     bh_hf_geometry *g = &t->geometry;
-    uint64_t slots = BH_HF_BUFFER_MOST, built = 0, i;
+    uint64_t slots = BH_HF_BUFFER_MOST, pairs = 0, i;
 
     table->bytes = t->buffer.committed + t->spare.committed;
     for (i = 0; i < g->generations; i++) {
@@ -260,7 +204,7 @@ static void publish(hashfight *t)
             continue;
         table->bytes += t->block[i].committed;
         slots += slots_of(&g->generation[i]);
-        built += t->built[i];
+        pairs += t->built[i];
     }
     table->slots = slots + (t->spare.memory ? t->spare_slots : 0);
     table->max_keys = table->keys + BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
@@ -271,8 +215,8 @@ static void publish(hashfight *t)
         table->min_keys = (uint64_t)(table->options.min_fill * (double)slots);
         /* A small generation has far more room for a tail than it needs. Whatever it has, a quarter
          * of what was built must be gone, or it would be built anew for every call. */
-        if (table->min_keys > built - built / 4)
-            table->min_keys = built - built / 4;
+        if (table->min_keys > pairs - pairs / 4)
+            table->min_keys = pairs - pairs / 4;
         if (table->min_keys > t->shrink_below)
             table->min_keys = t->shrink_below;
     }
@@ -282,25 +226,6 @@ static void publish(hashfight *t)
 /* ---------------------------------------------------------------------------------------------
  * Building a generation
  * --------------------------------------------------------------------------------------------- */
-
-/* Pairs to be built from; see bh_hf_fight. */
-typedef struct list {
-    const void *keys;
-    const void *payloads; /* NULL with `indexed`: the row's index */
-    uint64_t n;
-    uint32_t payload_bytes;
-    uint32_t indexed;
-    uint32_t distinct; /* no two keys are equal */
-    const void *values;
-    uint8_t *outcomes;
-} list;
-
-/* How a generation of so many pairs is laid out; addresses count from 0. */
-typedef struct plan {
-    bh_hf_generation g;
-    uint64_t quota;
-    uint64_t bytes;
-} plan;
 
 /* Pairs of a generation that has only a tail, at most: all are in one region then. */
 #define ALONE_MOST (1ull << 31)
@@ -317,7 +242,8 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
 
     if (pairs > 1ull << 40)
         return 0;
-    g->regions = pairs / BH_HF_REGION_KEYS + 1;
+    g->regions =
+        pairs / (bh__hf_is_far(table) ? BH_HF_REGION_KEYS_FAR : BH_HF_REGION_KEYS) + 1;
     if (g->regions > regions)
         g->regions = regions;
     if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
@@ -364,7 +290,7 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
 static void drop_spare(hashfight *t)
 {
     t->table.bytes -= t->spare.committed;
-    bh__block_destroy(&t->spare, &t->table.backend->system);
+    bh__block_destroy(&t->spare, &t->table.backend->memory);
 }
 
 /* Gives the spare block for a generation; give_back() undoes it. */
@@ -378,10 +304,16 @@ static bh_status take_spare(hashfight *t, bh__block *block, int *was_spare)
     return BH_OK;
 }
 
+/* Bytes that the table may have; 0: as many as there are. */
+static uint64_t budget_of(const bh_table *table)
+{
+    return bh__hf_is_far(table) ? table->options.max_device_bytes : table->options.max_host_bytes;
+}
+
 /* Whether so many bytes more than `used` are beyond the budget. */
 static int over_budget(const bh_table *table, uint64_t used, uint64_t more)
 {
-    uint64_t budget = table->options.max_host_bytes;
+    uint64_t budget = budget_of(table);
 
     return budget && (more > budget || used > budget - more);
 }
@@ -396,11 +328,16 @@ static int is_beyond(const hashfight *t, uint64_t bytes, uint64_t freed)
             over_budget(&t->table, t->table.bytes - freed - spare, committed));
 }
 
+static bh_status fail_over(const bh_table *table, uint64_t bytes)
+{
+    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
+                    (unsigned long long)bytes, bh__hf_is_far(table) ? "device" : "host",
+                    (unsigned long long)budget_of(table));
+}
+
 static bh_status fail_beyond(const hashfight *t, uint64_t bytes, uint64_t freed)
 {
-    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_host_bytes allows %llu",
-                    (unsigned long long)(t->table.bytes - freed - t->spare.committed + bytes),
-                    (unsigned long long)t->table.options.max_host_bytes);
+    return fail_over(&t->table, t->table.bytes - freed - t->spare.committed + bytes);
 }
 
 /* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
@@ -426,7 +363,7 @@ static bh_status make_block(hashfight *t, uint64_t bytes, uint64_t freed, bh__bl
             return take_spare(t, block, was_spare);
         drop_spare(t);
     }
-    if (!bh__block_create(block, &backend->system, backend->pages, bytes)) {
+    if (!bh__block_create(block, &backend->memory, backend->pages, bytes)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
@@ -443,7 +380,7 @@ static void give_back(hashfight *t, bh__block *block, int was_spare)
         t->spare = *block;
         t->table.bytes += block->committed;
     } else {
-        bh__block_destroy(block, &t->table.backend->system);
+        bh__block_destroy(block, &t->table.backend->memory);
     }
 }
 
@@ -453,7 +390,7 @@ static void spare_block(hashfight *t, bh__block *block, uint64_t keys, uint64_t 
     if (t->spare.memory && t->spare.committed < block->committed)
         drop_spare(t);
     if (t->spare.memory) {
-        bh__block_destroy(block, &t->table.backend->system);
+        bh__block_destroy(block, &t->table.backend->memory);
     } else {
         t->spare = *block;
         t->spare_keys = keys;
@@ -538,7 +475,7 @@ static int place_pairs(const bh_table *table, const plan *p, const list *from, c
 static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
 {
     const bh__primitives *p = table->backend->primitives;
-    bh__where where = where_of(table);
+    bh__where where = bh__hf_where(table);
     uint32_t key_bytes = table->options.key_bytes;
     uint64_t total = 0, region, i;
     bh__sort sort;
@@ -566,17 +503,9 @@ static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
     job->left_keys = w->left_keys[1];
     job->left_payloads = w->left_payloads[1];
     job->left = w->left;
-    run_pass(table, BH_PASS_TAIL, job, job->to->tail, PASS_RUNS);
+    bh__hf_pass(table, BH_PASS_TAIL, job, job->to->tail, PASS_RUNS);
     return 1;
 }
-
-/* What became of an attempt to build. */
-typedef enum built {
-    BUILT,
-    TOO_UNEVEN, /* the pairs of some region do not fit in its memory: too many equal keys */
-    TOO_MANY_LEFT,
-    NO_MEMORY
-} built;
 
 /* Partitions the list into the generation's memory and lets it fight there. *quota receives what
  * TOO_MANY_LEFT would need. */
@@ -586,7 +515,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
     const bh__backend *backend = table->backend;
     const bh__primitives *primitives = backend->primitives;
     const hashfight *t = (const hashfight *)table;
-    bh__where where = where_of(table);
+    bh__where where = bh__hf_where(table);
     uint64_t most_slots = p->g.rounds ? p->g.round[0].slots : 0, region;
     bh__partition partition;
     bh_hf_fight job;
@@ -626,6 +555,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
                       (partition.tasks ? partition.task_count * partition.task_bytes : 0));
     primitives->partition_scatter(&where, &partition);
 
+    bh__hf_find_fillers(table, &p->g);
     job.geometry = &t->geometry;
     job.to = &p->g;
     job.counts = w.counts;
@@ -641,8 +571,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
     job.left_payloads = w.left_payloads[0];
     job.left = w.left;
     job.won = 0;
-    run_pass(table, BH_PASS_FILLER, &job, p->g.rounds, BH_HF_ROUNDS_MOST);
-    run_pass(table, BH_PASS_FIGHT, &job, job.tasks, 1);
+    bh__hf_pass(table, BH_PASS_FIGHT, &job, job.tasks, 1);
     result = BUILT;
     for (region = 0; region < p->g.regions; region++)
         if (w.left[region] > p->quota) {
@@ -688,7 +617,8 @@ static bh_status build(hashfight *t, const list *from, uint64_t freed, bh_hf_gen
         p.g.tail_keys += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_values += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_gone += (uint64_t)(uintptr_t)block->memory;
-        result = fight(&t->table, from, &p, &quota, pairs);
+        result = bh__hf_is_far(&t->table) ? bh__hf_fight_far(&t->table, from, &p, &quota, pairs)
+                                          : fight(&t->table, from, &p, &quota, pairs);
         if (result == BUILT) {
             *made = p.g;
             return BH_OK;
@@ -734,7 +664,7 @@ static void find_regions_pay(hashfight *t)
     uint64_t bytes = large_generations(t) ? t->block[0].committed : 0;
     uint32_t pay = 0;
 
-    if (bytes >= REGIONS_PAY_BYTES)
+    if (bytes >= REGIONS_PAY_BYTES && !bh__hf_is_far(&t->table))
         pay = system->page_bytes(system->state,
                                  t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
                                  1) < BH__PAGE_HUGE;
@@ -748,7 +678,7 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
     uint64_t large = large_generations(t), i;
 
     for (i = first; i < large; i++)
-        bh__block_destroy(&t->block[i], &t->table.backend->system);
+        bh__block_destroy(&t->block[i], &t->table.backend->memory);
     for (i = first; i > 0 && t->built[i - 1] < pairs; i--) {
         t->geometry.generation[i] = t->geometry.generation[i - 1];
         t->block[i] = t->block[i - 1];
@@ -766,7 +696,7 @@ static void replace_generations(hashfight *t, uint64_t first, const bh_hf_genera
 }
 
 /* The buffer gets the new keys, sorted, none of which is there, without values; it has room. */
-static void add_to_buffer(hashfight *t, const void *keys, uint64_t count)
+static void add_near(hashfight *t, const void *keys, uint64_t count)
 {
     uint32_t key_bytes = t->table.options.key_bytes, value_bytes = t->table.options.value_bytes;
     uint64_t from = (uint64_t)(uintptr_t)keys, i, kept = 0, to;
@@ -800,49 +730,143 @@ static void add_to_buffer(hashfight *t, const void *keys, uint64_t count)
         }
         gone[to - 1] = 0;
     }
-    publish_buffer(t, large_generations(t));
 }
 
-/* Copies the pairs of a generation from a cell on; answers how many. *cell moves behind them. */
-static uint64_t read_generation(const bh_table *table, const bh_hf_generation *from,
-                                uint64_t *cell, uint64_t *counts, uint64_t counts_room, void *keys,
-                                void *values, uint64_t room)
+/* The same wherever the table is; answers 0, nothing changed, for want of memory. */
+static int add_to_buffer(hashfight *t, const void *keys, uint64_t count)
 {
-    const hashfight *t = (const hashfight *)table;
-    uint64_t cells = bh_hf_cells(from, slots_per_line(table)), copied = 0, i;
+    if (!bh__hf_is_far(&t->table))
+        add_near(t, keys, count);
+    else if (!bh__hf_add_far(t, keys, count))
+        return 0;
+    publish_buffer(t, large_generations(t));
+    return 1;
+}
 
-    while (*cell < cells && copied < room) {
-        uint64_t parts = (cells - *cell + BH_HF_EXPORT_PART - 1) / BH_HF_EXPORT_PART, sum = 0;
-        bh_hf_export job;
+/* Turns the numbers of pairs in parts into how many are before each, and gives their sum. */
+static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
+{
+    bh__where where = bh__hf_where(table);
+    uint64_t i;
+
+    if (bh__hf_is_far(table))
+        return table->backend->primitives->scan(&where, counts, 8, parts, 0, counts, sum);
+    *sum = 0;
+    for (i = 0; i < parts; i++) {
+        uint64_t here = counts[i];
+
+        counts[i] = *sum;
+        *sum += here;
+    }
+    return 1;
+}
+
+uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell)
+{
+    const bh_hf_geometry *g = &((const hashfight *)table)->geometry;
+
+    return (bh_hf_cells(&g->generation[generation], slots_per_line(table)) - cell) /
+               BH_HF_EXPORT_PART_FAR + 1;
+}
+
+int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
+                uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied)
+{
+    const bh_hf_geometry *g = &((const hashfight *)table)->geometry;
+    uint64_t cells = bh_hf_cells(&g->generation[generation], slots_per_line(table));
+    int far = bh__hf_is_far(table);
+    bh_hf_export job;
+
+    *copied = 0;
+    job.geometry = g;
+    job.from = generation;
+    job.part = far ? BH_HF_EXPORT_PART_FAR : BH_HF_EXPORT_PART;
+    job.counts = counts;
+    while (*cell < cells && *copied < room) {
+        uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;
 
         parts = parts < counts_room ? parts : counts_room;
-        job.geometry = &t->geometry;
-        job.from = from;
+        /* Parts are small there: not far more of them than there is room for. */
+        if (far && (parts - 1) / 4 > (room - *copied) / job.part)
+            parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
-        job.end = cells - *cell < parts * BH_HF_EXPORT_PART ? cells
-                                                            : *cell + parts * BH_HF_EXPORT_PART;
-        job.counts = counts;
-        run_pass(table, BH_PASS_COUNT, &job, parts, 1);
-        for (i = 0; i < parts; i++) {
-            uint64_t here = counts[i];
-
-            counts[i] = sum;
-            sum += here;
-        }
-        job.room = room - copied;
-        job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
+        job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
+        bh__hf_pass(table, BH_PASS_COUNT, &job, parts, 1);
+        if (!add_up(table, counts, parts, &sum))
+            return 0;
+        job.room = room - *copied;
+        job.keys = (unsigned char *)keys + *copied * table->options.key_bytes;
         job.values =
-            values ? (unsigned char *)values + copied * table->options.value_bytes : values;
+            values ? (unsigned char *)values + *copied * table->options.value_bytes : values;
         job.stop = job.end;
         job.copied = sum;
-        run_pass(table, BH_PASS_EXPORT, &job, parts, 1);
-        copied += job.copied;
+        bh__hf_pass(table, BH_PASS_EXPORT, &job, parts, 1);
+        *copied += job.copied;
         *cell = job.stop;
     }
-    return copied;
+    return 1;
 }
 
+/* Counts that are on the stack; on a device temporary memory has this many at most. */
 #define READ_PARTS 256
+#define READ_PARTS_FAR (1u << 20)
+
+/* Where the new generation's pairs are collected. */
+typedef struct collected {
+    uint64_t keys;
+    uint64_t values;
+    uint64_t *counts; /* far */
+    uint64_t parts;
+} collected;
+
+static void cut_collected(arena *a, const hashfight *t, uint64_t first, uint64_t total,
+                          collected *c)
+{
+    const bh_table *table = &t->table;
+    uint64_t i;
+
+    c->keys = cut(a, total, table->options.key_bytes);
+    c->values = cut(a, total, table->options.value_bytes);
+    for (i = first, c->parts = 0; bh__hf_is_far(table) && i < t->geometry.generations; i++) {
+        uint64_t parts = bh__hf_parts_far(table, i, 0);
+
+        c->parts = c->parts < parts ? parts : c->parts;
+    }
+    c->parts = c->parts < READ_PARTS_FAR ? c->parts : READ_PARTS_FAR;
+    c->counts = (uint64_t *)pointer(cut(a, c->parts, 8));
+}
+
+/* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how
+ * many all are, of `room` at most. */
+static int collect(const hashfight *t, uint64_t first, const void *keys, uint64_t count,
+                   const collected *to, uint64_t room, uint64_t *n)
+{
+    const bh_table *table = &t->table;
+    const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
+    int far = bh__hf_is_far(table);
+    uint64_t near[READ_PARTS], copied, i;
+
+    *n = 0;
+    for (i = first; i < t->geometry.generations; i++) {
+        uint64_t cell = 0;
+
+        if (!bh__hf_read(table, i, &cell, far ? to->counts : near, far ? to->parts : READ_PARTS,
+                         pointer(to->keys + *n * key_bytes), pointer(to->values + *n * value_bytes),
+                         room - *n, &copied))
+            return 0;
+        *n += copied;
+    }
+    copy_bytes(table, to->keys + *n * key_bytes, (uint64_t)(uintptr_t)keys, count * key_bytes);
+    zero_bytes(table, to->values + *n * value_bytes, count * value_bytes);
+    *n += count;
+    return 1;
+}
+
+static bh_status fail_merge(uint64_t pairs)
+{
+    return bh__fail(BH_ERR_MEMORY, "the system gave no memory to merge %llu pairs",
+                    (unsigned long long)pairs);
+}
 
 /*
  * Builds one generation of the new keys (sorted; none is there; no values yet), the buffer, and the
@@ -852,15 +876,14 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
     uint64_t large = large_generations(t), total = count + t->tail.tail, freed = 0, stay = 0;
-    uint64_t counts[READ_PARTS], list_keys, list_values, new_keys = (uint64_t)(uintptr_t)keys;
     uint64_t pairs, i;
     bh_hf_generation made;
     bh__temporary memory;
     bh__block block;
     bh_status status;
     arena a = {0, 0};
+    collected c;
     list from;
     plan p;
 
@@ -875,30 +898,18 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     if (make_plan(table, table->keys - stay + count, REGIONS_MOST, 0, &p) &&
         is_beyond(t, p.bytes, freed))
         return fail_beyond(t, p.bytes, freed);
-    cut(&a, total, key_bytes);
-    cut(&a, total, value_bytes);
-    if (a.overflowed ||
-        !bh__temporary_take(&memory, &backend->system, backend->pages, a.at))
-        return bh__fail(BH_ERR_MEMORY, "the system gave no memory to merge %llu pairs",
-                        (unsigned long long)total);
+    cut_collected(&a, t, first, total, &c);
+    if (a.overflowed || !bh__temporary_take(&memory, &backend->memory, backend->pages, a.at))
+        return fail_merge(total);
     a.at = (uint64_t)(uintptr_t)memory.memory;
-    list_keys = cut(&a, total, key_bytes);
-    list_values = cut(&a, total, value_bytes);
-    from.n = 0;
-    for (i = first; i < t->geometry.generations; i++) {
-        uint64_t cell = 0;
-
-        from.n += read_generation(table, &t->geometry.generation[i], &cell, counts, READ_PARTS,
-                                  pointer(list_keys + from.n * key_bytes),
-                                  pointer(list_values + from.n * value_bytes), total - from.n);
+    cut_collected(&a, t, first, total, &c);
+    if (!collect(t, first, keys, count, &c, total, &from.n)) {
+        bh__temporary_give(&memory, &backend->memory);
+        return fail_merge(total);
     }
-    for (i = 0; i < count; i++) {
-        set_row(list_keys, from.n, key_bytes, row(new_keys, i, key_bytes));
-        set_row(list_values, from.n++, value_bytes, 0);
-    }
-    from.keys = pointer(list_keys);
-    from.payloads = value_bytes ? pointer(list_values) : 0;
-    from.payload_bytes = value_bytes;
+    from.keys = pointer(c.keys);
+    from.payloads = table->options.value_bytes ? pointer(c.values) : 0;
+    from.payload_bytes = table->options.value_bytes;
     from.indexed = 0;
     from.distinct = 1;
     from.values = 0;
@@ -906,7 +917,7 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     t->held = memory.bytes;
     status = build(t, &from, freed, &made, &block, &pairs);
     t->held = 0;
-    bh__temporary_give(&memory, &backend->system);
+    bh__temporary_give(&memory, &backend->memory);
     if (status == BH_ERR_UNSUPPORTED)
         status = bh__fail(BH_ERR_FULL, "too many keys want the same part of the table");
     if (!status) {
@@ -940,8 +951,10 @@ static uint64_t make_places(hashfight *t, const void *keys, uint64_t count, bh_s
         bh_status status;
 
         if (t->tail.tail - t->gone + tried <= BH_HF_BUFFER_MOST) {
-            add_to_buffer(t, keys, tried);
-            return tried;
+            if (add_to_buffer(t, keys, tried))
+                return tried;
+            *why = fail_merge(tried);
+            return 0;
         }
         status = merge(t, first, keys, tried);
         if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)
@@ -1036,7 +1049,7 @@ static uint64_t cut_chunk(arena *a, const bh_table *table, uint64_t n, chunk *c)
     c->index = cut(a, n, 4);
     c->index_spare = cut(a, n, 4);
     c->unique = cut(a, n, key_bytes);
-    c->starts = cut(a, n + 1, 8);
+    c->starts = cut(a, n, 8);
     c->places = cut(a, n, 8);
     c->wanted = cut(a, n, 1);
     return a->at - from;
@@ -1051,30 +1064,21 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
     job.system = &table->backend->system;
     job.keys = pointer(c->unique);
     job.places = (uint64_t *)pointer(c->places);
-    run_pass(table, BH_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
+    bh__hf_pass(table, BH_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 
-/* The new keys of the chunk get places. Those for which there is none are not wanted any more. */
+/* The new keys of the chunk get places, as far as there are any. */
 static void place_new(hashfight *t, const chunk *c, uint64_t runs, bh_status *why)
 {
     const bh__primitives *p = t->table.backend->primitives;
-    bh__where where = where_of(&t->table);
-    uint8_t *wanted = (uint8_t *)pointer(c->wanted);
-    uint64_t count, placed, i;
+    bh__where where = bh__hf_where(&t->table);
+    uint64_t count;
 
-    if (!p->compact(&where, wanted, pointer(c->unique), t->table.options.key_bytes, runs,
-                    pointer(c->spare), &count)) {
+    if (!p->compact(&where, (const uint8_t *)pointer(c->wanted), pointer(c->unique),
+                    t->table.options.key_bytes, runs, pointer(c->spare), &count))
         *why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
-        count = placed = 0;
-        for (i = 0; i < runs; i++)
-            wanted[i] = 0;
-    } else {
-        placed = make_places(t, pointer(c->spare), count, why);
-    }
-    for (i = runs; count > placed; i--) {
-        count -= wanted[i - 1];
-        wanted[i - 1] = 0;
-    }
+    else
+        (void)make_places(t, pointer(c->spare), count, why);
 }
 
 /* Performs a chunk: sorted, cut into runs, with the gate held alone. */
@@ -1085,7 +1089,6 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     bh_status why = BH_OK;
     bh_hf_runs job;
     int inserts = batch->ops || (batch->op != BH_UPDATE && batch->op != BH_ERASE);
-    uint64_t i;
 
     job.geometry = &t->geometry;
     job.index = (const uint32_t *)pointer(c->index);
@@ -1095,29 +1098,23 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     job.values_out = batch->values_out;
     job.outcomes = batch->outcomes;
     job.starts = (const uint64_t *)pointer(c->starts);
+    job.runs = runs;
+    job.elements = batch->n;
     job.places = (const uint64_t *)pointer(c->places);
-    job.wanted = (uint8_t *)pointer(c->wanted);
-    job.inserted = job.erased = job.assigned = job.refused = 0;
+    job.wanted = inserts ? (uint8_t *)pointer(c->wanted) : 0;
+    job.wanting = job.inserted = job.erased = job.assigned = job.refused = job.gone = 0;
     locate(table, c, runs);
     if (inserts) {
-        uint8_t any = 0;
-
-        run_pass(table, BH_PASS_WANT, &job, runs, PASS_RUNS);
-        for (i = 0; i < runs; i++)
-            any |= job.wanted[i];
-        if (any) {
+        bh__hf_pass(table, BH_PASS_WANT, &job, runs, PASS_RUNS);
+        if (job.wanting) {
             place_new(t, c, runs, &why);
             locate(table, c, runs);
         }
-    } else {
-        for (i = 0; i < runs; i++)
-            job.wanted[i] = 0;
     }
-    run_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
+    bh__hf_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
     set_keys(t, table->keys + job.inserted - job.erased);
     table->changes += job.inserted || job.erased || job.assigned;
-    for (i = 0, t->gone = 0; i < t->tail.tail; i++)
-        t->gone += ((const uint8_t *)pointer(t->tail.tail_gone))[i];
+    t->gone += job.gone;
     publish(t);
     if (table->keys < table->min_keys) {
         if (!rebuild(t)) {
@@ -1139,7 +1136,7 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
 {
     bh_table *table = &t->table;
     const bh__primitives *p = table->backend->primitives;
-    bh__where where = where_of(table);
+    bh__where where = bh__hf_where(table);
     uint64_t runs, since;
     bh_status why;
     bh__sort sort;
@@ -1157,7 +1154,6 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
         !p->reduce_by_key(&where, BH_INSERT, pointer(c->keys), sort.key_bytes, 0, 0, batch->n,
                           pointer(c->unique), 0, (uint64_t *)pointer(c->starts), &runs))
         return 0;
-    ((uint64_t *)pointer(c->starts))[runs] = batch->n;
     since = bh__enter_alone(table);
     why = perform_runs(t, batch, c, runs);
     bh__leave_alone(table, since);
@@ -1166,19 +1162,19 @@ static int run_chunk(hashfight *t, const bh__batch *batch, const chunk *c, bh_st
     return 1;
 }
 
-/* Nothing of these elements was done. */
-static void refuse(const bh__batch *part)
+/* Nothing of these elements was done. Far, the backend has marked them so beforehand. */
+static void refuse(const bh_table *table, const bh__batch *part)
 {
     uint64_t i;
 
-    for (i = 0; part->outcomes && i < part->n; i++)
+    for (i = 0; !bh__hf_is_far(table) && part->outcomes && i < part->n; i++)
         part->outcomes[i] = BH_NOT_DONE;
 }
 
 /*
  * An insert into a table in which nothing is: its elements fight as they are. Answers 0 when that
  * was not possible and nothing was done: the table is not empty, there is no memory, or so many
- * keys are equal that they do not spread.
+ * keys are equal that they do not spread. Far, no two may be equal: then all are INSERTED.
  */
 static int insert_into_empty(hashfight *t, const bh__batch *batch)
 {
@@ -1193,7 +1189,7 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
     from.n = batch->n;
     from.outcomes = batch->outcomes;
     from.values = batch->values;
-    from.indexed = batch->outcomes != 0;
+    from.indexed = batch->outcomes && !bh__hf_is_far(table);
     from.distinct = 0;
     from.payload_bytes = !from.indexed             ? table->options.value_bytes
                          : batch->n > UINT32_MAX ? 8
@@ -1206,6 +1202,8 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
         replace_generations(t, 0, &made, &block, pairs);
         set_keys(t, pairs);
         publish(t);
+        if (bh__hf_is_far(table) && batch->outcomes)
+            bh__hf_tell_far(table, batch->outcomes, batch->n);
         /* Room was made for all elements; if many were equal it is far too much. */
         if ((double)pairs * natural_fill(table) < table->options.min_fill * (double)batch->n)
             (void)rebuild(t);
@@ -1215,31 +1213,17 @@ static int insert_into_empty(hashfight *t, const bh__batch *batch)
     return inserted;
 }
 
-static bh_status modify(bh_table *table, const bh__batch *batch)
+/* Performs a call in chunks of so many elements, with memory for one; where that is not enough for
+ * sorting, the smaller ones that `small` has room for. */
+static bh_status run_chunks(hashfight *t, const bh__batch *batch, uint64_t room, arena *memory,
+                            uint64_t small)
 {
-    hashfight *t = of(table);
-    const bh__backend *backend = table->backend;
-    uint64_t small[SMALL_CHUNK_BYTES / 8];
-    uint64_t first, room = batch->n < BH_HF_CHUNK_MOST ? batch->n : BH_HF_CHUNK_MOST, n;
+    bh_table *table = &t->table;
     bh_status status = BH_OK;
-    int taken;
-    bh__temporary memory;
-    arena a = {0, 0};
+    uint64_t first, n;
     chunk c;
 
-    if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
-        !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
-        return BH_OK;
-    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->system, backend->pages,
-                                                     cut_chunk(&a, table, room, &c));
-    if (taken) {
-        a.at = (uint64_t)(uintptr_t)memory.memory;
-    } else {
-        /* Small, or no memory for more at a time. */
-        a.at = ((uint64_t)(uintptr_t)small + 63) / 64 * 64;
-        room = room < SMALL_CHUNK ? room : SMALL_CHUNK;
-    }
-    cut_chunk(&a, table, room, &c);
+    cut_chunk(memory, table, room, &c);
     for (first = 0; first < batch->n; first += n) {
         bh__batch part;
 
@@ -1248,22 +1232,79 @@ static bh_status modify(bh_table *table, const bh__batch *batch)
         if (!run_chunk(t, &part, &c, &status)) {
             bh_status why;
 
-            if (room > SMALL_CHUNK) {
+            if (small && room > SMALL_CHUNK) {
                 /* A small chunk is sorted without asking the system for anything. */
                 room = SMALL_CHUNK;
-                a.at = ((uint64_t)(uintptr_t)small + 63) / 64 * 64;
-                cut_chunk(&a, table, room, &c);
+                memory->at = small;
+                cut_chunk(memory, table, room, &c);
                 n = 0;
                 continue;
             }
             why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
             status = status ? status : why;
-            refuse(&part);
+            refuse(table, &part);
         }
     }
+    return status;
+}
+
+/* A device's memory holds more at once; and the stack is none of it. */
+static bh_status modify_far(hashfight *t, const bh__batch *batch)
+{
+    const bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint64_t room = batch->n < BH_HF_CHUNK_FAR ? batch->n : BH_HF_CHUNK_FAR;
+    bh__temporary memory;
+    bh_status status;
+    arena a = {0, 0};
+    chunk c;
+
+    while (!bh__temporary_take(&memory, &backend->memory, backend->pages,
+                               cut_chunk(&a, table, room, &c))) {
+        if (room <= SMALL_CHUNK)
+            return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements",
+                            (unsigned long long)room);
+        room /= 4;
+        a.at = 0;
+    }
+    a.at = (uint64_t)(uintptr_t)memory.memory;
+    status = run_chunks(t, batch, room, &a, 0);
+    bh__temporary_give(&memory, &backend->memory);
+    return status;
+}
+
+static bh_status modify_near(hashfight *t, const bh__batch *batch)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint64_t small[SMALL_CHUNK_BYTES / 8], on_stack = ((uint64_t)(uintptr_t)small + 63) / 64 * 64;
+    uint64_t room = batch->n < BH_HF_CHUNK_MOST ? batch->n : BH_HF_CHUNK_MOST;
+    bh__temporary memory;
+    bh_status status;
+    arena a = {0, 0};
+    int taken;
+    chunk c;
+
+    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->system, backend->pages,
+                                                     cut_chunk(&a, table, room, &c));
+    /* Small, or no memory for more at a time. */
+    a.at = taken ? (uint64_t)(uintptr_t)memory.memory : on_stack;
+    if (!taken && room > SMALL_CHUNK)
+        room = SMALL_CHUNK;
+    status = run_chunks(t, batch, room, &a, on_stack);
     if (taken)
         bh__temporary_give(&memory, &backend->system);
     return status;
+}
+
+static bh_status modify(bh_table *table, const bh__batch *batch)
+{
+    hashfight *t = of(table);
+
+    if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
+        !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
+        return BH_OK;
+    return bh__hf_is_far(table) ? modify_far(t, batch) : modify_near(t, batch);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -1341,11 +1382,12 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
     cut(&a, BH_HF_BUFFER_MOST, 1);
+    if (bh__hf_is_far(&checked))
+        cut(&a, bh__hf_aside_bytes(&checked), 1);
     if (!bh__block_bytes(a.at, &bytes) || over_budget(&checked, 0, bytes)) {
-        status = bh__fail(BH_ERR_FULL,
-                          "the table would need %llu bytes, and max_host_bytes allows %llu",
-                          (unsigned long long)bytes, (unsigned long long)o->max_host_bytes);
-    } else if (!bh__block_create(&t->buffer, system, BH_PAGES_SMALL, a.at)) {
+        status = fail_over(&checked, bytes);
+    } else if (!bh__block_create(&t->buffer, &backend->memory,
+                                 bh__hf_is_far(&checked) ? BH__PAGES_FAR : BH_PAGES_SMALL, a.at)) {
         status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                           (unsigned long long)a.at);
     } else {
@@ -1356,10 +1398,11 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
         t->tail.tail_keys = cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
         t->tail.tail_values = cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
         t->tail.tail_gone = cut(&a, BH_HF_BUFFER_MOST, 1);
+        t->aside = a.at;
         publish(t);
         status = keep_room(t, o->capacity);
         if (status)
-            bh__block_destroy(&t->buffer, system);
+            bh__block_destroy(&t->buffer, &backend->memory);
     }
     if (status) {
         system->release(system->state, t, sizeof *t);
@@ -1373,12 +1416,13 @@ static void destroy(bh_table *table)
 {
     hashfight *t = of(table);
     bh_system system = table->backend->system;
+    const bh_system *memory = &table->backend->memory;
     uint64_t i;
 
     for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
-        bh__block_destroy(&t->block[i], &system);
-    bh__block_destroy(&t->buffer, &system);
-    bh__block_destroy(&t->spare, &system);
+        bh__block_destroy(&t->block[i], memory);
+    bh__block_destroy(&t->buffer, memory);
+    bh__block_destroy(&t->spare, memory);
     system.release(system.state, table, sizeof *t);
 }
 
@@ -1420,28 +1464,59 @@ static void clear(bh_table *table)
     table->changes++;
 }
 
+/* Memory for the counts of an export of so many pairs: far alone. Answers 0 when there is none. */
+static int take_counts(const bh_table *table, uint64_t room, bh__temporary *memory,
+                       uint64_t *parts)
+{
+    const bh__backend *backend = table->backend;
+    const bh_hf_geometry *g = &((const hashfight *)table)->geometry;
+    uint64_t most = 0, i;
+
+    for (i = 0; i < g->generations; i++) {
+        uint64_t of_this = bh__hf_parts_far(table, i, 0);
+
+        most = of_this > most ? of_this : most;
+    }
+    /* See bh__hf_read. */
+    *parts = room / BH_HF_EXPORT_PART_FAR * 4 + 1;
+    *parts = *parts < most ? *parts : most;
+    *parts = *parts < READ_PARTS_FAR ? *parts : READ_PARTS_FAR;
+    return bh__temporary_take(memory, &backend->memory, backend->pages, *parts * 8);
+}
+
 /* A position counts the cells of all generations one after the other. */
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
     const bh_hf_geometry *g = &of(table)->geometry;
-    uint64_t counts[READ_PARTS], before = 0, copied = 0, i;
+    int far = bh__hf_is_far(table), read = 1;
+    uint64_t near[READ_PARTS], *counts = near, parts = READ_PARTS, before = 0, copied = 0, i;
+    bh__temporary memory;
 
-    for (i = 0; i < g->generations; i++) {
-        uint64_t cells = bh_hf_cells(&g->generation[i], slots_per_line(table));
+    if (!g->generations || !room)
+        return 0;
+    if (far && !take_counts(table, room, &memory, &parts))
+        return UINT64_MAX;
+    if (far)
+        counts = (uint64_t *)(void *)memory.memory;
+    for (i = 0; read && i < g->generations; i++) {
+        uint64_t cells = bh_hf_cells(&g->generation[i], slots_per_line(table)), here = 0;
 
         if (copied < room && *at < before + cells) {
             uint64_t cell = *at - before;
 
-            copied += read_generation(
-                table, &g->generation[i], &cell, counts, READ_PARTS,
+            read = bh__hf_read(
+                table, i, &cell, counts, parts,
                 (unsigned char *)keys + copied * table->options.key_bytes,
                 values ? (unsigned char *)values + copied * table->options.value_bytes : values,
-                room - copied);
+                room - copied, &here);
+            copied += here;
             *at = before + cell;
         }
         before += cells;
     }
-    return copied;
+    if (far)
+        bh__temporary_give(&memory, &table->backend->memory);
+    return read ? copied : UINT64_MAX;
 }
 
 static const void *typical_page(const bh_table *table)
@@ -1455,6 +1530,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__hashfight_policy = {
-    "hashfight", create, destroy, geometry,     0,            reserve,
+    "hashfight", create, destroy, geometry,     0,            reserve, 0,
     shrink,      compact, clear,  export_pairs, typical_page, perform,
 };

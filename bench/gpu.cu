@@ -1,0 +1,294 @@
+/*
+ * The benchmark's own device code and what it asks of the CUDA runtime; see gpu.h.
+ *
+ * The limits are the whole of the device code: kernels that do nothing but go to random places.
+ * As many threads as the GPU holds at once go on until all is done. A line is read by several
+ * threads together, 16 bytes each, or by one thread alone; each has one or several lines on their
+ * way. Which of these is best differs from GPU to GPU and with the size of the memory.
+ */
+#include "gpu.h"
+
+#include <cuda_runtime.h>
+#include <new>
+
+#define BLOCK 256u
+
+/* So many that one run takes some milliseconds: beside that a launch is nothing. A multiple of what
+ * any thread has on its way. */
+#define READS (UINT64_C(1) << 28)
+#define ADDITIONS (UINT64_C(1) << 27)
+
+struct gpu {
+    cudaStream_t stream;
+    cudaStream_t other; /* for what goes out while the stream brings in */
+    cudaEvent_t began;
+    cudaEvent_t ended;
+    unsigned *sink; /* where a sum would go */
+    cudaDeviceProp properties;
+};
+
+/* --- limits -------------------------------------------------------------------------------- */
+
+/* As in limit.c. */
+static __device__ uint64_t place_of(uint64_t i, uint64_t places)
+{
+    uint64_t x = i * 0x9e3779b97f4a7c15ull;
+
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+    return __umul64hi(x, places);
+}
+
+/* Lines of BYTES, each read by LANES threads; every thread has DEPTH of them on their way. What was
+ * read is of no interest, but a compiler that knew would leave the reading out. */
+template <unsigned BYTES, unsigned LANES, unsigned DEPTH>
+static __global__ void read_lines(const uint4 *__restrict__ memory, uint64_t lines, unsigned *sink)
+{
+    const unsigned words = BYTES / sizeof(uint4), own = words / LANES;
+    const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / LANES;
+    const uint64_t lane = thread % LANES;
+    unsigned seen = 0;
+
+    for (uint64_t i = thread / LANES; i < READS / DEPTH; i += groups) {
+        uint4 word[DEPTH][own];
+
+#pragma unroll
+        for (unsigned d = 0; d < DEPTH; d++) {
+            const uint4 *line = memory + place_of(i * DEPTH + d, lines) * words + lane;
+
+#pragma unroll
+            for (unsigned w = 0; w < own; w++)
+                word[d][w] = line[w * LANES];
+        }
+#pragma unroll
+        for (unsigned d = 0; d < DEPTH; d++)
+#pragma unroll
+            for (unsigned w = 0; w < own; w++)
+                seen ^= word[d][w].x ^ word[d][w].y ^ word[d][w].z ^ word[d][w].w;
+    }
+    if (seen == 0x9e3779b9u)
+        *sink = seen;
+}
+
+template <unsigned DEPTH>
+static __global__ void add_words(unsigned long long *memory, uint64_t words)
+{
+    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < ADDITIONS / DEPTH;
+         i += threads) {
+#pragma unroll
+        for (unsigned d = 0; d < DEPTH; d++)
+            atomicAdd(memory + place_of(i * DEPTH + d, words), 1ull);
+    }
+}
+
+typedef void (*read_kernel)(const uint4 *memory, uint64_t lines, unsigned *sink);
+typedef void (*add_kernel)(unsigned long long *memory, uint64_t words);
+
+static const read_kernel reads_64[] = {
+    read_lines<64, 4, 1>, read_lines<64, 4, 2>, read_lines<64, 4, 4>, read_lines<64, 4, 8>,
+    read_lines<64, 1, 1>, read_lines<64, 1, 2>, read_lines<64, 1, 4>,
+};
+static const read_kernel reads_32[] = {
+    read_lines<32, 2, 1>, read_lines<32, 2, 2>, read_lines<32, 2, 4>, read_lines<32, 2, 8>,
+    read_lines<32, 1, 1>, read_lines<32, 1, 2>, read_lines<32, 1, 4>,
+};
+static const add_kernel additions[] = {add_words<1>, add_words<4>};
+
+#define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
+
+/* As many blocks as the GPU holds at once. */
+template <typename Kernel>
+static cudaError_t blocks_of(const gpu *g, Kernel kernel, unsigned *blocks)
+{
+    int each = 0;
+    cudaError_t error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)BLOCK, 0);
+
+    *blocks = (unsigned)(g->properties.multiProcessorCount * (each > 0 ? each : 1));
+    return error;
+}
+
+static int begin(gpu *g)
+{
+    cudaError_t error = cudaStreamSynchronize(g->stream);
+
+    return (int)(error ? error : cudaEventRecord(g->began, g->stream));
+}
+
+static int end(gpu *g, double *seconds)
+{
+    float milliseconds = 0;
+    cudaError_t error = cudaEventRecord(g->ended, g->stream);
+
+    if (!error)
+        error = cudaEventSynchronize(g->ended);
+    if (!error)
+        error = cudaEventElapsedTime(&milliseconds, g->began, g->ended);
+    *seconds = milliseconds * 1e-3;
+    return (int)error;
+}
+
+static int access_memory(gpu *g, gpu_access access, uint32_t way, void *memory, uint64_t bytes,
+                         double *rate)
+{
+    const uint64_t size = access == GPU_READ_64 ? 64 : access == GPU_READ_32 ? 32 : 8;
+    const read_kernel read = access == GPU_READ_64   ? reads_64[way]
+                             : access == GPU_READ_32 ? reads_32[way]
+                                                     : NULL;
+    unsigned blocks = 0;
+    double seconds = 0;
+    int error = (int)(read ? blocks_of(g, read, &blocks) : blocks_of(g, additions[way], &blocks));
+
+    (void)cudaGetLastError();
+    if (!error)
+        error = begin(g);
+    if (error)
+        return error;
+    if (read)
+        read<<<blocks, BLOCK, 0, g->stream>>>((const uint4 *)memory, bytes / size, g->sink);
+    else
+        additions[way]<<<blocks, BLOCK, 0, g->stream>>>((unsigned long long *)memory,
+                                                        bytes / size);
+    error = (int)cudaGetLastError();
+    if (!error)
+        error = end(g, &seconds);
+    *rate = (double)(read ? READS : ADDITIONS) / seconds * 1e-6;
+    return error;
+}
+
+/* --- the runtime --------------------------------------------------------------------------- */
+
+static const char *message(int error)
+{
+    return cudaGetErrorString((cudaError_t)error);
+}
+
+static void close_gpu(gpu *g)
+{
+    if (g->sink)
+        (void)cudaFree(g->sink);
+    if (g->ended)
+        (void)cudaEventDestroy(g->ended);
+    if (g->began)
+        (void)cudaEventDestroy(g->began);
+    if (g->other)
+        (void)cudaStreamDestroy(g->other);
+    if (g->stream)
+        (void)cudaStreamDestroy(g->stream);
+    delete g;
+}
+
+static int open_gpu(int device, gpu **made)
+{
+    gpu *g = new (std::nothrow) gpu();
+    cudaError_t error = g ? cudaSetDevice(device) : cudaErrorMemoryAllocation;
+
+    if (!g)
+        return (int)error;
+    if (!error)
+        error = cudaGetDeviceProperties(&g->properties, device);
+    if (!error)
+        error = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
+    if (!error)
+        error = cudaStreamCreateWithFlags(&g->other, cudaStreamNonBlocking);
+    if (!error)
+        error = cudaEventCreate(&g->began);
+    if (!error)
+        error = cudaEventCreate(&g->ended);
+    if (!error)
+        error = cudaMalloc((void **)&g->sink, sizeof *g->sink);
+    if (error) {
+        close_gpu(g);
+        return (int)error;
+    }
+    *made = g;
+    return 0;
+}
+
+static const char *name_of(const gpu *g)
+{
+    return g->properties.name;
+}
+
+static void *stream_of(const gpu *g)
+{
+    return g->stream;
+}
+
+static int allocate(gpu *g, uint64_t bytes, void **memory)
+{
+    (void)g;
+    return (int)cudaMalloc(memory, bytes);
+}
+
+static int release(gpu *g, void *memory)
+{
+    (void)g;
+    return (int)cudaFree(memory);
+}
+
+static int allocate_pinned(gpu *g, uint64_t bytes, void **memory)
+{
+    (void)g;
+    return (int)cudaMallocHost(memory, bytes);
+}
+
+static int release_pinned(gpu *g, void *memory)
+{
+    (void)g;
+    return (int)cudaFreeHost(memory);
+}
+
+static int fill(gpu *g, void *memory, uint8_t byte, uint64_t bytes)
+{
+    return (int)cudaMemsetAsync(memory, byte, bytes, g->stream);
+}
+
+static int copy(gpu *g, void *to, const void *from, uint64_t bytes)
+{
+    return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, g->stream);
+}
+
+static int wait(gpu *g)
+{
+    return (int)cudaStreamSynchronize(g->stream);
+}
+
+static int exchange(gpu *g, const gpu_exchange *e)
+{
+    cudaError_t error =
+        cudaMemcpyAsync(e->in, e->in_from, e->in_bytes, cudaMemcpyHostToDevice, g->stream);
+
+    if (!error)
+        error =
+            cudaMemcpyAsync(e->out, e->out_from, e->out_bytes, cudaMemcpyDeviceToHost, g->other);
+    if (!error)
+        error = cudaStreamSynchronize(g->stream);
+    if (!error)
+        error = cudaStreamSynchronize(g->other);
+    return (int)error;
+}
+
+static const gpu_functions functions = {
+    message,
+    open_gpu,
+    close_gpu,
+    name_of,
+    stream_of,
+    allocate,
+    release,
+    allocate_pinned,
+    release_pinned,
+    fill,
+    copy,
+    wait,
+    begin,
+    end,
+    {COUNT(reads_64), COUNT(reads_32), COUNT(additions)},
+    access_memory,
+    exchange,
+};
+
+extern "C" const gpu_functions *const gpu_there = &functions;

@@ -1,0 +1,70 @@
+/*
+ * What the benchmark asks of a GPU itself: memory, copies, events, and the limits.
+ *
+ * Everything else of an experiment on a GPU is plain C on this table of functions (on_gpu.c). There
+ * are three of it, and a program has one: gpu.cu's, which speaks to the CUDA runtime; no_gpu.c's,
+ * NULL, where there is no nvcc; and that of tests/fake/gpu.c, whose GPU is made of host memory.
+ *
+ * Functions that answer an int answer 0, or an error's number that `message` makes words of. What
+ * is asked for happens in the order of one stream; only what says so waits.
+ */
+#ifndef BH_BENCH_GPU_H
+#define BH_BENCH_GPU_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpu gpu;
+
+/* The limits: random accesses to memory, the place of each drawn from its number by multiplying
+ * and shifting. Additions are of 64 bits, atomic, and answer nothing. */
+typedef enum gpu_access { GPU_READ_64, GPU_READ_32, GPU_ADD_64, GPU_ACCESSES } gpu_access;
+
+/* Copies between the device and pinned host memory, one in each direction. */
+typedef struct gpu_exchange {
+    void *in; /* on the device */
+    const void *in_from;
+    uint64_t in_bytes;
+    void *out; /* on the host */
+    const void *out_from;
+    uint64_t out_bytes;
+} gpu_exchange;
+
+typedef struct gpu_functions {
+    const char *(*message)(int error);
+    int (*open)(int device, gpu **made);
+    void (*close)(gpu *g);
+    const char *(*name)(const gpu *g);
+    void *(*stream)(const gpu *g); /* for bh_context_options.cuda_stream */
+    int (*allocate)(gpu *g, uint64_t bytes, void **memory);
+    int (*release)(gpu *g, void *memory);
+    int (*allocate_pinned)(gpu *g, uint64_t bytes, void **memory);
+    int (*release_pinned)(gpu *g, void *memory);
+    int (*fill)(gpu *g, void *memory, uint8_t byte, uint64_t bytes);
+    /* From anywhere to anywhere. */
+    int (*copy)(gpu *g, void *to, const void *from, uint64_t bytes);
+    int (*wait)(gpu *g);
+    /* The seconds between two events of the stream. Both wait. */
+    int (*begin)(gpu *g);
+    int (*end)(gpu *g, double *seconds);
+    /* Million accesses in a second to memory on the device, zeroed before the first time. There are
+     * several ways to go about each (loads in flight per thread, threads per line); the limit is
+     * what the best of them does. */
+    uint32_t ways[GPU_ACCESSES];
+    int (*access)(gpu *g, gpu_access access, uint32_t way, void *memory, uint64_t bytes,
+                  double *rate);
+    /* Both directions at once. Waits. */
+    int (*exchange)(gpu *g, const gpu_exchange *e);
+} gpu_functions;
+
+/* NULL: this program was built without. */
+extern const gpu_functions *const gpu_there;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

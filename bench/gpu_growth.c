@@ -1,0 +1,178 @@
+/*
+ * growth on a GPU: a table that begins with room for 1,024 keys, filled in one call and in calls of
+ * 2^20 keys, with arrays on the device.
+ *
+ * Beside it stands a table reserved for the same keys, filled by the same calls in the same
+ * repetition: how much of the speed of inserting into reserved space is left, and of finding
+ * afterwards. Which of the two comes first changes with the repetition.
+ */
+#include "on_gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EXPERIMENT .experiment = "growth", .state = "grown"
+
+#define BEGIN_KEYS 1024u
+#define CALL (UINT64_C(1) << 20)
+
+enum { IN_ONE, IN_CALLS, FIND, MISS, MOVED, RESULTS };
+
+typedef struct work {
+    bench *b;
+    uint64_t n;
+    mirrored keys;
+    mirrored absent;
+    mirrored values;
+    mirrored found;
+    mirrored outcomes;
+    result *results;
+} work;
+
+/* Runs the same on both tables; the result is about the one that has grown, and its figure is the
+ * rate of that one, of the other's. Answers 0 when it cannot be done. */
+static int compare_tables(const work *w, result *r, const couple *c, gpu_call *call,
+                          gpu_access by)
+{
+    double grown, beside;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (i != c->table_first) {
+            call->table = c->table;
+            if (!gpu_measured(w->b, r, call, by, &grown))
+                return 0;
+        } else {
+            call->table = c->beside;
+            if (!gpu_timed(w->b, call, &beside)) {
+                gpu_unsupported(r, 1);
+                return 0;
+            }
+        }
+        to_host(w->b, &w->outcomes);
+        check_outcomes(w->outcomes.host, w->n,
+                       call->what == BH_INSERT       ? BH_INSERTED
+                       : call->keys == w->keys.device ? BH_FOUND
+                                                      : BH_MISSING,
+                       w->n);
+    }
+    sample(&r->value, beside / grown);
+    return 1;
+}
+
+/* Answers 0 when there is no such table. */
+static int make_tables(const work *w, couple *c, uint32_t repetition)
+{
+    c->table_first = (int)(repetition % 2);
+    if (!gpu_table_of(w->b, BH_SCHEDULE_AUTO, BEGIN_KEYS, &c->table))
+        return 0;
+    if (gpu_table_of(w->b, BH_SCHEDULE_AUTO, w->n, &c->beside))
+        return 1;
+    bh_table_destroy(c->table);
+    return 0;
+}
+
+static gpu_call call_of(const work *w, int what, const mirrored *keys, const mirrored *values,
+                        uint64_t part)
+{
+    gpu_call c = {what, NULL, keys->device, values->device, w->outcomes.device, NULL,
+                  w->n, part, 0, 0};
+
+    return c;
+}
+
+/* In calls of `part` keys. Answers 0 when it cannot be done. */
+static int run_growing(const work *w, result *r, uint64_t part, uint32_t repetition, couple *c)
+{
+    gpu_call insert = call_of(w, BH_INSERT, &w->keys, &w->values, part);
+    bh_table_stats stats;
+
+    if (!make_tables(w, c, repetition)) {
+        gpu_unsupported(r, 1);
+        return 0;
+    }
+    gpu_limits_for(w->b, stats_of(c->beside).bytes_total);
+    if (!compare_tables(w, r, c, &insert, GPU_ADD_64)) {
+        bh_table_destroy(c->table);
+        bh_table_destroy(c->beside);
+        return 0;
+    }
+    stats = stats_of(c->table);
+    if (stats.keys != w->n)
+        fail("the table does not hold the keys that were inserted");
+    result_table(r, &stats);
+    return 1;
+}
+
+static void run_finds(const work *w, const couple *c)
+{
+    gpu_call find = call_of(w, BH_FIND, &w->keys, &w->found, w->n);
+    gpu_call miss = call_of(w, BH_FIND, &w->absent, &w->found, w->n);
+
+    check_gpu(gpu_there->fill(w->b->on_gpu->gpu, w->found.device, 0, w->found.bytes));
+    if (compare_tables(w, &w->results[FIND], c, &find, GPU_READ_64)) {
+        to_host(w->b, &w->found);
+        check_values(w->b, w->found.host, w->keys.host, w->n);
+    }
+    compare_tables(w, &w->results[MISS], c, &miss, GPU_READ_64);
+}
+
+static void run_repetition(const work *w, uint32_t repetition)
+{
+    const uint32_t salt = salt_of(repetition);
+    bh_table_stats stats;
+    couple c;
+
+    fill_keys(w->b, w->keys.host, 0, w->n, salt);
+    fill_keys(w->b, w->absent.host, w->n, w->n, salt);
+    fill_values(w->b, w->values.host, w->keys.host, w->n);
+    to_device(w->b, &w->keys);
+    to_device(w->b, &w->absent);
+    to_device(w->b, &w->values);
+    if (!run_growing(w, &w->results[IN_ONE], w->n, repetition, &c)) {
+        gpu_unsupported(w->results, RESULTS);
+        return;
+    }
+    stats = stats_of(c.table);
+    sample(&w->results[MOVED].value, (double)stats.keys_moved / (double)stats.keys);
+    w->results[MOVED].batch = w->n;
+    result_table(&w->results[MOVED], &stats);
+    result_table(&w->results[FIND], &stats);
+    result_table(&w->results[MISS], &stats);
+    run_finds(w, &c);
+    bh_table_destroy(c.table);
+    bh_table_destroy(c.beside);
+    if (!run_growing(w, &w->results[IN_CALLS], CALL, repetition, &c))
+        return;
+    bh_table_destroy(c.table);
+    bh_table_destroy(c.beside);
+}
+
+void run_gpu_growth(bench *b)
+{
+    const settings *s = &b->settings;
+    const uint64_t n = s->keys;
+    result results[RESULTS] = {
+        [IN_ONE] = {EXPERIMENT, .name = "insert, growing, one call", .op = "insert",
+                    .hit_rate = 0, .figure = "of insert, reserved"},
+        [IN_CALLS] = {EXPERIMENT, .name = "insert, growing, calls of 2^20", .op = "insert",
+                      .hit_rate = 0, .figure = "of the same calls, reserved"},
+        [FIND] = {EXPERIMENT, .name = "find, grown", .op = "find", .hit_rate = 1,
+                  .figure = "of find, reserved"},
+        [MISS] = {EXPERIMENT, .name = "miss, grown", .op = "find", .hit_rate = 0,
+                  .figure = "of miss, reserved"},
+        [MOVED] = {EXPERIMENT, .name = "growing in one call", .op = "insert", .hit_rate = 0,
+                   .figure = "keys moved per key"},
+    };
+    work w = {b, n, mirror(b, n, s->key_bytes), mirror(b, n, s->key_bytes),
+              mirror(b, n, s->value_bytes), mirror(b, n, s->value_bytes), mirror(b, n, 1), results};
+    mirrored *arrays[] = {&w.keys, &w.absent, &w.values, &w.found, &w.outcomes};
+    uint32_t repetition, i;
+
+    for (repetition = 0; repetition < s->repetitions; repetition++)
+        run_repetition(&w, repetition);
+    for (i = 0; i < RESULTS; i++)
+        print(b, &results[i]);
+    for (i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        mirror_free(b, arrays[i]);
+}

@@ -1,0 +1,110 @@
+/*
+ * What the experiments on a GPU share: arrays on both sides, calls between two measurements of a
+ * limit, and the tables they are about.
+ *
+ * Arrays are made on the host, outside the timed part, and copied to the device; answers are copied
+ * back and looked at, outside it too. Calls whose arrays lie on the device are timed by events of
+ * the context's stream, the others, and calls so short that the way there and back is all they
+ * take, by the clock on the wall. Every call asks for outcomes: they are what is checked.
+ *
+ * The limit of a lookup is random reads of 64 bytes (GPU_READ_64), that of what changes the table
+ * random additions (GPU_ADD_64), over memory as large as the table. A design that cannot do
+ * something on a GPU says BH_ERR_UNSUPPORTED; the result then says that, and the experiment goes
+ * on.
+ */
+#ifndef BH_BENCH_ON_GPU_H
+#define BH_BENCH_ON_GPU_H
+
+#include "bench.h"
+#include "gpu.h"
+
+typedef struct on_gpu {
+    gpu *gpu;
+    void *memory[2]; /* for the limits, each as large as the table; NULL before gpu_limits_for() */
+    uint64_t memory_bytes;
+    uint32_t way[GPU_ACCESSES]; /* the best */
+} on_gpu;
+
+/* Makes b->on_gpu and, on its stream, b->context; or ends the program with a sentence. */
+void gpu_start(bench *b);
+void gpu_stop(bench *b);
+
+/* Ends the program unless the error is 0. */
+void check_gpu(int error);
+
+/* The pairs of the tables that an experiment makes: those of the settings, and if that is more,
+ * what makes so many bytes, whose table fits the GPU's second cache. Answers how many sizes. */
+#define GPU_CACHED_BYTES (UINT64_C(1) << 24)
+uint32_t gpu_sizes(const bench *b, uint64_t sizes[2]);
+
+/* --- arrays -------------------------------------------------------------------------------- */
+
+/* An array twice: in pinned memory of the host, and on the device. */
+typedef struct mirrored {
+    void *host;
+    void *device;
+    uint64_t bytes;
+} mirrored;
+
+mirrored mirror(const bench *b, uint64_t n, uint64_t bytes);
+void mirror_free(const bench *b, mirrored *m);
+/* Both wait. */
+void to_device(const bench *b, const mirrored *m);
+void to_host(const bench *b, const mirrored *m);
+
+/* Pinned memory of the host, zeroed; for gpu_free_pinned(). */
+void *gpu_pinned(const bench *b, uint64_t bytes);
+void gpu_free_pinned(const bench *b, void *memory);
+
+/* Ends the program unless so many of the n outcomes on the host are these. */
+void check_outcomes(const uint8_t *outcomes, uint64_t n, bh_outcome is, uint64_t count);
+
+/* The same for what a lookup of the keys of fill_half() answered: values, or zero as it was. */
+void check_half(const bench *b, const void *values, const uint8_t *outcomes, const void *keys,
+                uint64_t n);
+
+/* --- limits -------------------------------------------------------------------------------- */
+
+/* Has the limits measured over memory as large as this table. For each new size the best way to go
+ * about them is found, and a heading printed. */
+void gpu_limits_for(bench *b, uint64_t table_bytes);
+
+/* Million accesses in a second, now. */
+double gpu_limit(const bench *b, gpu_access access);
+const char *gpu_limit_name(gpu_access access);
+
+/* Seconds that copying so many bytes takes on the device, at most as many as the table has. */
+double gpu_copying(const bench *b, uint64_t bytes);
+
+/* --- tables and calls ---------------------------------------------------------------------- */
+
+/* A table of the settings' design and widths. Answers 0 when that cannot be had. */
+int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table);
+
+/* Notes that the design can do nothing of this. */
+void gpu_unsupported(result *results, uint32_t count);
+
+/* What a call does besides what a bh_op says. */
+enum { GPU_APPLY = BH_MAX + 1, GPU_EXPORT, GPU_CLEAR, GPU_SORT };
+
+typedef struct gpu_call {
+    int what; /* a bh_op, or one of these */
+    bh_table *table;
+    const void *keys; /* written by GPU_EXPORT and GPU_SORT */
+    void *values;
+    uint8_t *outcomes;
+    const uint8_t *ops;
+    uint64_t n;
+    uint64_t part; /* keys of one call */
+    int on_wall;   /* timed by the clock on the wall */
+    uint32_t more; /* so often it is done once more: what changes nothing, is soon over, and has a
+                      table that the measurement of the limit drove from the cache */
+} gpu_call;
+
+/* Does it, in *seconds, the mean of all times. Answers 0 when the design cannot. */
+int gpu_timed(const bench *b, const gpu_call *c, double *seconds);
+
+/* The same between two measurements of a limit, entered into the result; *seconds may be NULL. */
+int gpu_measured(const bench *b, result *r, const gpu_call *c, gpu_access by, double *seconds);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * HashFight's kernels for one pair of widths: a thread (or a tile of BH_CUDA_TILE) for each lookup,
+ * a thread for each item of a pass. An include-template: see instance.h.
+ */
+#include "cuda/module.h"
+#include "tables/hashfight/ops.h"
+#include "tables/hashfight/phases.h"
+
+#ifndef BH_CUDA_HASHFIGHT_KERNELS_H
+#define BH_CUDA_HASHFIGHT_KERNELS_H
+
+BH_FN uint64_t bh_hf_thread(void)
+{
+    return blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+}
+
+/* Adds to a counter of all threads what this warp's have counted, by one addition. All lanes of the
+ * warp must come here. */
+BH_FN void bh_hf_tally(uint64_t *counter, uint64_t counted)
+{
+    int distance;
+
+    for (distance = 16; distance; distance /= 2)
+        counted += __shfl_down_sync(0xffffffffu, counted, (unsigned)distance);
+    if (counted && threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long *)counter, (unsigned long long)counted);
+}
+
+#endif
+
+#define DEVICE(name) BH_NAME(bh_cuda_hf_##name)
+#define HF(name) BH_NAME(bh_hf_##name)
+
+/* Carries a lookup to its end; answers its outcome. */
+BH_FN uint8_t DEVICE(look)(bh__slice *slice, uint32_t at, uint32_t kind)
+{
+    HF(op) op;
+    bh_region region = HF(begin)(slice, &op, at, kind);
+
+    while (HF(step)(slice, &op, kind, region.offset, &region) != BH_DONE)
+        ;
+    return op.outcome;
+}
+
+/* Lookups, one for each element. */
+__global__ void DEVICE(find)(bh__cuda_job *job)
+{
+    const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
+    bh__slice slice = job->slice;
+    uint8_t outcome;
+
+    if (at >= job->count)
+        return;
+    outcome = DEVICE(look)(&slice, (uint32_t)at, BH_FIND);
+    if (bh_cuda_lane() == 0 && slice.outcomes)
+        slice.outcomes[at] = outcome;
+    /* As in find_instance.h: the host brings the values of missing keys, which stay as they were. */
+    if (outcome == BH_MISSING && !job->missing)
+        job->missing = 1;
+}
+
+__global__ void DEVICE(locate)(const bh_hf_locate *job, uint64_t items)
+{
+    const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
+    bh__slice slice = {};
+
+    if (at >= items)
+        return;
+    slice.geometry = job->geometry;
+    slice.keys = job->keys;
+    slice.values_out = job->places;
+    (void)DEVICE(look)(&slice, (uint32_t)at, BH_HF_LOCATE);
+}
+
+#if BH_CUDA_TILE == 1
+__global__ void DEVICE(filler)(bh_hf_fillers *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(find_fillers)(job, bh_hf_thread(), 1);
+}
+
+__global__ void DEVICE(lay)(const bh_hf_phases *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(lay_region)(job, bh_hf_thread());
+}
+
+__global__ void DEVICE(claim)(const bh_hf_phases *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(claim_slot)(job, bh_hf_thread());
+}
+
+__global__ void DEVICE(check)(bh_hf_phases *job, uint64_t items)
+{
+    uint64_t lost = 0;
+
+    if (bh_hf_thread() < items)
+        lost = HF(check_pair)(job, bh_hf_thread());
+    bh_hf_tally(&job->losing, lost);
+}
+
+__global__ void DEVICE(take)(const bh_hf_phases *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(take_pair)(job, bh_hf_thread());
+}
+
+__global__ void DEVICE(pack)(const bh_hf_phases *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(pack_marks)(job, bh_hf_thread());
+}
+
+__global__ void DEVICE(tell)(bh_hf_phases *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(tell_all)(job, bh_hf_thread(), 1);
+}
+
+__global__ void DEVICE(want)(bh_hf_runs *job, uint64_t items)
+{
+    uint64_t wanted = 0;
+
+    if (bh_hf_thread() < items)
+        wanted = HF(want_run)(job, bh_hf_thread());
+    bh_hf_tally(&job->wanting, wanted);
+}
+
+__global__ void DEVICE(fold)(bh_hf_runs *job, uint64_t items)
+{
+    const uint64_t run = bh_hf_thread();
+    bh_hf_done done = {0, 0, 0, 0};
+
+    if (run < items)
+        HF(fold_run)(job, run, job->starts[run], HF(run_end)(job, run), &done);
+    bh_hf_tally(&job->inserted, done.inserted);
+    bh_hf_tally(&job->erased, done.erased);
+    bh_hf_tally(&job->assigned, done.assigned);
+    bh_hf_tally(&job->refused, done.refused);
+}
+
+__global__ void DEVICE(count)(bh_hf_export *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(count_parts)(job, bh_hf_thread(), 1);
+}
+
+__global__ void DEVICE(export)(bh_hf_export *job, uint64_t items)
+{
+    if (bh_hf_thread() < items)
+        HF(export_parts)(job, bh_hf_thread(), 1);
+}
+#endif
+
+#undef DEVICE
+#undef HF

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# The benchmark on a GPU: what it says where there is none, and on the one that is made of host
+# memory, that every experiment runs and says what it should.
+. "$(dirname "$0")/common.bash"
+
+bench=$(dirname "$BULKHASH")/bulkhash-bench
+[[ -x $bench ]] || exit 77
+
+expect_one_sentence() { # expect_one_sentence STATUS PATTERN ARGUMENT...
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    "$BULKHASH" bench "$@" >"$out" 2>"$err" || status=$?
+    ((status == wanted)) || failed "bench $*: exit status $status: $(cat "$err")"
+    [[ ! -s $out ]] || failed "bench $*: prints to standard output: $(head -n 3 "$out")"
+    [[ $(wc -l <"$err") -eq 1 ]] || failed "bench $*: not one line: $(cat "$err")"
+    grep -Eq -- "$pattern" "$err" || failed "bench $*: no '$pattern' in: $(cat "$err")"
+}
+
+expect_success "$BULKHASH" bench --help
+for word in --device --design 'Experiments with --device cuda' limits host; do
+    grep -q -- "$word" "$out" || failed "bench --help does not tell of $word"
+done
+for device in '' gpu cuda: cuda:x cuda:12345 cudax; do
+    expect_one_sentence 2 "--device: \"$device\".*--help" --device "$device"
+done
+expect_one_sentence 2 '--design: "fast" is none.*--help' --device cuda --design fast
+expect_one_sentence 2 '--design is for --device cuda alone' --design dycuckoo
+expect_one_sentence 2 'peers is not for --device cuda' --device cuda -e peers
+expect_one_sentence 2 'host is not for --device cpu' -e host
+
+# The machine may well have a GPU; this module it has not.
+BULKHASH_CUDA_MODULE=./no-such-module.so expect_one_sentence 1 \
+    '^bulkhash-bench: (this build has no benchmark for GPUs|the module for GPUs is not there)' \
+    --device cuda --quick
+# Where there is no GPU either, the reason is another one.
+if "$BULKHASH" devices 2>"$err" | grep -q '^cuda .*not available'; then
+    expect_one_sentence 1 '^bulkhash-bench: .*(no benchmark for GPUs|no GPU|module for GPUs)' \
+        --device cuda:1 --quick
+fi
+
+# $BULKHASH_BENCH_FAKE is the benchmark on a GPU that is host memory.
+[[ -x ${BULKHASH_BENCH_FAKE:-} ]] || finish
+BULKHASH=$BULKHASH_BENCH_FAKE
+export BULKHASH_CUDA_MODULE=$BULKHASH_FAKE_MODULE
+few=(--device cuda -n 6000 -r 2 -t 2)
+expect_success "$BULKHASH" "${few[@]}"
+while read -r pattern; do
+    grep -Eq "^$pattern" "$out" || failed "bench --device cuda: no line '$pattern': $(cat "$out")"
+done <<'END'
+dycuckoo, pairs u32->u32 in .* limits: 64-byte reads
+random 64-byte reads .*G/s
+random 32-byte reads .*G/s
+random additions .*G/s
+copy on the device .*GB/s
+copy in and out .*GB/s
+insert, reserved .*G/s .*limit .*G additions/s .*ratio
+find, all present .*G/s .*limit .*G 64-byte reads/s .*ratio
+find, all absent .*G 64-byte reads/s .*ratio
+find, half present .*G 64-byte reads/s .*ratio
+insert_new, all there .*G additions/s .*ratio
+insert, all there .*G additions/s .*ratio
+reduce, all there .*G additions/s .*ratio
+reduce, Zipf 0.99 .*G additions/s .*ratio
+erase, all there .*G additions/s .*ratio
+apply, 50/25/25 .*G additions/s .*ratio
+export .*of copying the pairs
+clear .*of copying the table
+insert, Zipf 0.99 .*G additions/s .*ratio
+insert, all equal .*milliseconds a call
+find, one key .*microseconds a call
+insert, one key there .*microseconds a call
+insert, growing, one call .*of insert, reserved
+insert, growing, calls of 2\^20 .*reserved
+find, grown .*of find, reserved
+miss, grown .*of miss, reserved
+growing in one call .*keys moved per key
+find, pinned .*G keys copied/s .*ratio
+find, pinned, half .*G keys copied/s .*ratio
+find, pageable .*ratio
+find, pageable, half .*ratio
+insert, pinned .*ratio
+END
+
+expect_success "$BULKHASH" "${few[@]}" -w 8,4 -e operations -e growth -e host -e limits --json
+fields='"device":"cuda",.*"clock":"(events|wall)",.*"limit_is":"'
+grep -Evq "^{\"experiment\":\"(operations|growth|host|limits)\",.*$fields.*\"met\":null}$" "$out" &&
+    failed "bench --device cuda --json: $(cat "$out")"
+grep -Eq 'nan|inf' "$out" && failed "bench --device cuda --json: no number: $(cat "$out")"
+for experiment in operations growth host limits; do
+    (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
+        failed "bench --device cuda --json: too little of $experiment: $(cat "$out")"
+done
+
+# A design that this GPU does not have says so in every line and goes on.
+expect_success "$BULKHASH" "${few[@]}" --design stadium
+(($(grep -c 'not supported$' "$out") >= 25)) ||
+    failed "bench --design stadium: $(cat "$out")"
+expect_success "$BULKHASH" "${few[@]}" --design stadium --json
+fields='"design":"stadium",.*"mops":null,.*"figure":"not supported","value":null'
+grep '"experiment":"host"' "$out" | grep -v "$fields" &&
+    failed "bench --design stadium --json: $(cat "$out")"
+finish

@@ -1,0 +1,125 @@
+/* ctest: real device */
+/*
+ * The schedules of a GPU that can be chosen: each really runs, says so in the table's statistics, and
+ * does what the others do, in calls long enough for every stage, to keys that fill the table and that
+ * come several times.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/memory.h"
+#include "support/tables.h"
+
+enum { KEYS = 400000 };
+
+static const struct {
+    bh_schedule schedule;
+    const char *target;
+} schedules[] = {
+    {BH_SCHEDULE_AUTO, "cuda"},          {BH_SCHEDULE_THREAD, "cuda-thread"},
+    {BH_SCHEDULE_TILE4, "cuda-tile4"},   {BH_SCHEDULE_TILE8, "cuda-tile8"},
+    {BH_SCHEDULE_TILE16, "cuda-tile16"}, {BH_SCHEDULE_TILE32, "cuda-tile32"},
+    {BH_SCHEDULE_LANES, "cuda-lanes"},
+};
+
+#define SCHEDULES (sizeof schedules / sizeof schedules[0])
+
+/* Keys 1 to `distinct`, each as often as they fill the array. */
+static void keys_make(uint32_t *keys, uint32_t distinct)
+{
+    for (uint32_t i = 0; i < KEYS; i++)
+        keys[i] = (i % distinct + 1) * 2654435761u;
+}
+
+static void check_outcomes(const uint8_t *outcomes, bh_outcome wanted, uint64_t count)
+{
+    uint64_t there = 0;
+    for (uint32_t i = 0; i < KEYS; i++)
+        there += outcomes[i] == wanted;
+    check(there == count, "%llu outcomes are %d, not %llu", (unsigned long long)there, (int)wanted,
+          (unsigned long long)count);
+}
+
+static void run_one(bh_context *context, bh_schedule schedule, const char *target)
+{
+    uint32_t *keys = test_allocate(KEYS * sizeof *keys), *values = test_allocate(KEYS * sizeof *values);
+    uint32_t *found = test_allocate(KEYS * sizeof *found);
+    uint8_t *outcomes = test_allocate(KEYS);
+    bh_table_options options = table_options(4, 4, KEYS);
+    bh_table *table;
+
+    options.design = BH_DYCUCKOO;
+    options.schedule = schedule;
+    options.max_fill = 0.9; // so that some need paths
+    table = table_with(context, &options);
+    keys_make(keys, KEYS);
+    for (uint32_t i = 0; i < KEYS; i++)
+        values[i] = i ^ 0x5555u;
+    check_status(bh_insert(table, keys, values, KEYS, outcomes), BH_OK);
+    check_outcomes(outcomes, BH_INSERTED, KEYS);
+    check(strcmp(table_stats(table).target, target) == 0, "%s ran, not %s",
+          table_stats(table).target, target);
+    check_status(bh_find(table, keys, KEYS, found, outcomes), BH_OK);
+    check_outcomes(outcomes, BH_FOUND, KEYS);
+    check(memcmp(found, values, KEYS * sizeof *values) == 0, "other values are found");
+    check_status(bh_erase(table, keys, KEYS / 2, NULL), BH_OK);
+    memset(found, 0xee, KEYS * sizeof *found);
+    check_status(bh_find(table, keys, KEYS, found, outcomes), BH_OK);
+    check_outcomes(outcomes, BH_MISSING, KEYS / 2);
+    check(found[0] == 0xeeeeeeeeu, "a missing key changed its value");
+
+    check_status(bh_clear(table), BH_OK);
+    keys_make(keys, 1000);
+    for (uint32_t i = 0; i < KEYS; i++)
+        values[i] = 1;
+    check_status(bh_reduce(table, BH_ADD, keys, values, KEYS, outcomes), BH_OK);
+    check_outcomes(outcomes, BH_INSERTED, 1000);
+    check_status(bh_find(table, keys, 1000, found, NULL), BH_OK);
+    for (uint32_t i = 0; i < 1000; i++)
+        check(found[i] == KEYS / 1000, "key %u was counted %u times", i, found[i]);
+    bh_table_destroy(table);
+    free(keys);
+    free(values);
+    free(found);
+    free(outcomes);
+}
+
+static void all_run(void **state)
+{
+    bh_context *context = context_new(0, NULL, NULL);
+    (void)state;
+
+    for (uint32_t i = 0; i < SCHEDULES && test_on_gpu(); i++)
+        run_one(context, schedules[i].schedule, schedules[i].target);
+    bh_context_destroy(context);
+}
+
+/* Cores have none of them, and a GPU has the tiles for 4-byte pairs. */
+static void others_are_refused(void **state)
+{
+    bh_context *context = context_new(0, NULL, NULL);
+    (void)state;
+
+    for (uint32_t i = 1; i < SCHEDULES; i++) {
+        const uint32_t bytes = test_on_gpu() ? 8 : 4;
+        bh_table_options options = table_options(bytes, bytes, 100);
+        bh_table *table;
+
+        options.design = BH_DYCUCKOO;
+        options.schedule = schedules[i].schedule;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_UNSUPPORTED);
+        check(strlen(bh_error_detail()) > 10, "there is no sentence");
+    }
+    bh_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_run),
+        cmocka_unit_test(others_are_refused),
+    };
+
+    return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
+}
