@@ -30,6 +30,8 @@
 #include "cpu/cpu.h"
 #include "storage/temporary.h"
 
+/* The loops are plain C on any target. */
+#define BH_TARGET_SCALAR 1
 #define BH_INSTANCE_FILE "cpu/ordered_loops.h"
 #include "tables/instances.h"
 

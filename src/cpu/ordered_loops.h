@@ -22,7 +22,7 @@
 #define BH_CPU_ORDERED_LOOPS_H
 
 #include "cpu/ordered.h"
-#include "tables/table.h"
+#include "tables/effect.h"
 
 /* Parts of a chunk at most; keys of a part at most, of which there are half as many in a part of
  * random keys; places of the table of them. */
@@ -74,33 +74,10 @@ typedef struct bh__chunk_loops {
     void (*expand)(void *chunk, uint64_t first, uint64_t count);
 } bh__chunk_loops;
 
-/* What the rows of a segment behind its first one answer. */
-static inline uint8_t bh_chunk_rest(uint8_t op, uint8_t first)
-{
-    if (first == BH_NOT_DONE || op == BH_FIND || op == BH_UPDATE)
-        return first;
-    if (op == BH_INSERT_NEW)
-        return BH_FOUND;
-    return op == BH_ERASE ? BH_MISSING : BH_ASSIGNED;
-}
-
 #endif
 
 /* Whether buckets keep values apart is not seen from here. */
 #if !BH_APART
-
-/* The value of an effective operation that also does what comes with `value`. */
-static inline BH_VALUE BH_NAME(bh_chunk_fold)(uint8_t op, BH_VALUE so_far, BH_VALUE value)
-{
-    switch (op) {
-    case BH_INSERT:
-    case BH_UPDATE: return value;
-    case BH_ADD: return (BH_VALUE)(so_far + value);
-    case BH_MIN: return value < so_far ? value : so_far;
-    case BH_MAX: return value > so_far ? value : so_far;
-    default: return so_far;
-    }
-}
 
 /* Joins the rows of a part to segments, and names those that are their key's first. */
 static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
@@ -145,7 +122,7 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
         if (number && (!c->ops || c->ops[begin + last[number]] == op)) {
             segment = last[number];
             if (valued)
-                values[segment] = BH_NAME(bh_chunk_fold)(op, values[segment], value);
+                values[segment] = (BH_VALUE)bh_join(op, values[segment], value);
             rest = BH_ORDERED_REST;
         } else {
             segment = segments++;
@@ -244,7 +221,7 @@ static void BH_NAME(bh_chunk_expand)(void *argument, uint64_t first, uint64_t co
                 values[index[r]] = ((const BH_VALUE *)c->values)[segment];
             if (outcomes)
                 outcomes[index[r]] = c->row_segment[r] & BH_ORDERED_REST
-                                         ? bh_chunk_rest(op, outcome)
+                                         ? bh_rest(op, outcome)
                                          : outcome;
         }
     }

@@ -20,7 +20,7 @@
  * Otherwise each takes one of what there is before it begins, and who got none stalls when it
  * turns out to need it. So max_fill is never passed.
  */
-#include "cuda/ferry.h"
+#include "cuda/call.h"
 
 #include <string.h>
 
@@ -39,35 +39,30 @@
 /* Elements that are counted at a time before a table grows for them; their names are 32-bit. */
 #define SURVEY_MOST (UINT64_C(1) << 30)
 
-typedef struct call {
-    bh__cuda *cuda;
-    bh_table *table;
-    const bh__cuda_kernels *kernels;
-    bh__ferry ferry;
-    uint64_t n;
-    uint64_t part;   /* elements of a part, at most */
-    uint64_t number; /* of the part that is run */
-    uint64_t surveyed; /* room was made for elements before this one */
-    int given; /* the array that values are read from: bh_apply's is the one that it writes */
-    bh_op op;
-    bh__slice_kind kind;
-    int takes_room;
-    uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
-    int may_grow;
-    uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
-    bh_status why;    /* what is refused is refused for */
-    bh_status status; /* the call's */
-} call;
-
-static bh_status failed(call *c, int error)
+bh_status bh__call_failed(const bh__call *c, int error)
 {
     return bh__fail(BH_ERR_DEVICE, "the GPU refused: %.200s; elements not done are marked so",
                     c->cuda->module->message(error));
 }
 
-static unsigned char *seen(const call *c, int which)
+static unsigned char *seen(const bh__call *c, int which)
 {
     return bh__ferry_seen(&c->ferry, which);
+}
+
+void bh__call_use_part(bh__call *c, uint64_t from)
+{
+    int i;
+
+    for (i = 0; i < BH_ARRAYS; i++) {
+        const int which = i == BH_ARRAY_VALUES ? c->given : i;
+        unsigned char *first = seen(c, which);
+
+        c->work.array[i] = first ? first + from * c->ferry.array[which].bytes : NULL;
+    }
+    c->work.op = c->batch->op;
+    c->work.kind = c->kind;
+    c->work.takes_room = bh__takes_room(c->batch);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -98,7 +93,7 @@ static unsigned char *few_at(const few *f, uint64_t *used, uint64_t bytes)
 }
 
 /* Copies the first `count` elements of the list together, as a slice for the policy. */
-static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count,
+static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count,
                       bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
@@ -115,21 +110,21 @@ static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count,
     slice->ops = few_at(f, &used, count);
     slice->list = (uint16_t *)(void *)few_at(f, &used, 2 * (uint64_t)count);
     slice->count = slice->stalled = count;
-    slice->op = (uint8_t)c->op;
+    slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;
     slice->target = c->cuda->backend.target;
     slice->again = 1;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
-    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, seen(c, BH_ARRAY_KEYS), o->key_bytes,
+    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, c->work.array[BH_ARRAY_KEYS], o->key_bytes,
                       names, count);
-    if (!error && seen(c, c->given))
-        error = m->gather(gpu, (void *)(uintptr_t)slice->values, seen(c, c->given),
+    if (!error && c->work.array[BH_ARRAY_VALUES])
+        error = m->gather(gpu, (void *)(uintptr_t)slice->values, c->work.array[BH_ARRAY_VALUES],
                           o->value_bytes, names, count);
     else
         slice->values = NULL;
-    if (!error && seen(c, BH_ARRAY_OPS))
-        error = m->gather(gpu, (void *)(uintptr_t)slice->ops, seen(c, BH_ARRAY_OPS), 1, names,
+    if (!error && c->work.array[BH_ARRAY_OPS])
+        error = m->gather(gpu, (void *)(uintptr_t)slice->ops, c->work.array[BH_ARRAY_OPS], 1, names,
                           count);
     else
         slice->ops = NULL;
@@ -150,12 +145,12 @@ static int gather_few(call *c, few *f, const uint32_t *names, uint32_t count,
  * are done, or refused, are written; the names of the others move to the end of these `count`
  * places. Answers in *kept how many they are.
  */
-static int settle_few(call *c, few *f, uint32_t *names, uint32_t count,
+static int settle_few(bh__call *c, few *f, uint32_t *names, uint32_t count,
                       const bh__slice *slice, int refused, uint32_t *kept)
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
-    uint8_t *outcomes = seen(c, BH_ARRAY_OUTCOMES);
+    uint8_t *outcomes = c->work.array[BH_ARRAY_OUTCOMES];
     uint32_t sorted[FEW], done = 0, keep, i;
     int waited;
     int error = m->copy(gpu, BH_LANE_RUN, f->list, slice->list,
@@ -198,7 +193,7 @@ static int settle_few(call *c, few *f, uint32_t *names, uint32_t count,
 }
 
 /* Has the policy see to the first elements of a list; *names and *count become what is left. */
-static bh_status resolve(call *c, uint32_t **names, uint64_t *count)
+static bh_status resolve(bh__call *c, uint32_t **names, uint64_t *count)
 {
     const bh_table_options *o = &c->table->options;
     uint32_t some = (uint32_t)(*count < FEW ? *count : FEW), kept = 0;
@@ -240,7 +235,7 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count)
         (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     (void)c->cuda->module->release(c->cuda->gpu, device);
     if (error && !status)
-        status = failed(c, error);
+        status = bh__call_failed(c, error);
     *names += some - kept;
     *count -= some - kept;
     return status;
@@ -251,7 +246,7 @@ static bh_status resolve(call *c, uint32_t **names, uint64_t *count)
  * --------------------------------------------------------------------------------------------- */
 
 /* How many elements the part that begins there has. */
-static uint64_t part_at(const call *c, uint64_t first)
+static uint64_t part_at(const bh__call *c, uint64_t first)
 {
     const uint64_t left = c->n - first;
 
@@ -260,7 +255,7 @@ static uint64_t part_at(const call *c, uint64_t first)
 
 /* While the GPU works on a part: finishes the last but one, and brings the next one into its slot.
  * Errors come up when that part is run, or because the GPU is lost. */
-static void bring_next(call *c)
+static void bring_next(bh__call *c)
 {
     const uint64_t next = c->ferry.now->first + c->ferry.now->count;
     bh__slot *s = bh__ferry_slot(&c->ferry, c->number + 1);
@@ -272,14 +267,14 @@ static void bring_next(call *c)
 }
 
 typedef struct slice_run {
-    call *of;
+    bh__call *of;
     uint64_t count;
 } slice_run;
 
 static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
 {
     const slice_run *run = (const slice_run *)argument;
-    const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->kind,
+    const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->work.kind,
                                           (bh__cuda_job *)device_job, run->count);
 
     if (!error)
@@ -303,7 +298,7 @@ static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
 
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
  * counts. */
-static int launch(call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
+static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
                   bh__cuda_job *job)
 {
     bh_table *table = c->table;
@@ -312,19 +307,19 @@ static int launch(call *c, const uint32_t *names, uint64_t count, uint32_t *stal
 
     memset(job, 0, sizeof *job);
     job->slice.geometry = table->policy->geometry(table);
-    job->slice.keys = seen(c, BH_ARRAY_KEYS);
-    job->slice.values = seen(c, c->given);
-    job->slice.values_out = seen(c, BH_ARRAY_VALUES_OUT);
-    job->slice.outcomes = seen(c, BH_ARRAY_OUTCOMES);
-    job->slice.ops = seen(c, BH_ARRAY_OPS);
-    job->slice.op = (uint8_t)c->op;
+    job->slice.keys = c->work.array[BH_ARRAY_KEYS];
+    job->slice.values = c->work.array[BH_ARRAY_VALUES];
+    job->slice.values_out = c->work.array[BH_ARRAY_VALUES_OUT];
+    job->slice.outcomes = c->work.array[BH_ARRAY_OUTCOMES];
+    job->slice.ops = c->work.array[BH_ARRAY_OPS];
+    job->slice.op = (uint8_t)c->work.op;
     job->slice.turnover = bh__turnover(table);
     job->count = count;
     job->names = names;
     job->stalled = stalled;
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
-    job->room = c->takes_room ? bh__room_take(table, count) : 0;
+    job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
     run.of = c;
     run.count = count;
     error = bh__cuda_mail(c->cuda, job, sizeof *job, c->kernels->descriptor_bytes, run_slice, &run);
@@ -339,29 +334,35 @@ static int launch(call *c, const uint32_t *names, uint64_t count, uint32_t *stal
     return error;
 }
 
+bh_status bh__call_look(bh__call *c, uint64_t count)
+{
+    bh__cuda_job job;
+    const int error = launch(c, NULL, count, NULL, &job);
+
+    return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
+}
+
 /* Runs a part of lookups; once more, when it turns out that some keys are missing and that their
  * values must be there first. */
-static bh_status run_lookups(call *c)
+static bh_status run_lookups(bh__call *c)
 {
     bh__slot *s = c->ferry.now;
     bh__cuda_job job;
     int error = launch(c, NULL, s->count, NULL, &job);
 
     if (error)
-        return failed(c, error);
+        return bh__call_failed(c, error);
     c->ferry.patch = job.missing != 0;
     if (job.missing && bh__ferry_wants_patch(&c->ferry, s)) {
         error = bh__ferry_patch(&c->ferry, s);
         if (!error)
             error = launch(c, NULL, s->count, NULL, &job);
     }
-    return error ? failed(c, error) : bh__cuda_alive(c->cuda);
+    return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
 }
 
-/* Runs a part of a call that changes the table. */
-static bh_status run_changes(call *c)
+bh_status bh__call_change(bh__call *c, uint64_t count)
 {
-    uint64_t count = c->ferry.now->count;
     const uint32_t *names = NULL;
     bh_status status = BH_OK;
     uint32_t turn = 0;
@@ -372,7 +373,7 @@ static bh_status run_changes(call *c)
         int error = launch(c, names, count, stalled, &job);
 
         if (error)
-            return failed(c, error);
+            return bh__call_failed(c, error);
         status = bh__cuda_alive(c->cuda);
         count = job.stalled_count;
         if (status || !count)
@@ -424,12 +425,7 @@ static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
                                      share * share * share / 4));
 }
 
-/*
- * Counts how many different keys these elements would bring that are not there; to a thousandth,
- * where they are many. Answers an error of the GPU, or 0 with *fresh their number; where there is no
- * memory for a survey, 0.
- */
-static int survey(call *c, uint64_t count, uint64_t *fresh)
+int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
 {
     const bh__cuda_module *m = c->cuda->module;
     uint64_t bits = SURVEY_BITS_LEAST;
@@ -438,17 +434,18 @@ static int survey(call *c, uint64_t count, uint64_t *fresh)
     void *memory;
     int error;
 
-    *fresh = 0;
+    *keys = 0;
     while (bits < SURVEY_SPARSE * count)
         bits *= 2;
     if (m->allocate(c->cuda->gpu, bits / 8, &memory))
         return 0;
     memset(&job, 0, sizeof job);
     job.slice.geometry = c->table->policy->geometry(c->table);
-    job.slice.keys = seen(c, BH_ARRAY_KEYS);
-    job.slice.ops = seen(c, BH_ARRAY_OPS);
-    job.slice.op = (uint8_t)c->op;
+    job.slice.keys = c->work.array[BH_ARRAY_KEYS];
+    job.slice.ops = c->work.array[BH_ARRAY_OPS];
+    job.slice.op = (uint8_t)c->work.op;
     job.count = count;
+    job.every = every;
     job.bits = (uint32_t *)memory;
     job.bit_count = bits;
     run.of = c;
@@ -459,7 +456,7 @@ static int survey(call *c, uint64_t count, uint64_t *fresh)
                               &run);
     (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
     if (!error)
-        *fresh = keys_of_bits(job.fresh, bits);
+        *keys = keys_of_bits(job.fresh, bits);
     return error;
 }
 
@@ -469,7 +466,7 @@ static int survey(call *c, uint64_t count, uint64_t *fresh)
  * what it has, and what found no room is launched again each time: 63 times from 1,000 keys to
  * 50 million. Where it cannot grow, nothing is said: whoever finds no room then learns why.
  */
-static int make_room(call *c, const bh__slot *s)
+static int make_room(bh__call *c, const bh__slot *s)
 {
     const bh_system *system = &c->cuda->backend.system;
     const uint64_t left = c->n - s->first;
@@ -480,10 +477,10 @@ static int make_room(call *c, const bh__slot *s)
     uint64_t fresh, since;
     int error;
 
-    if (!c->takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
+    if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
         return 0;
     c->surveyed = s->first + count;
-    error = survey(c, count, &fresh);
+    error = bh__call_survey(c, count, 0, &fresh);
     /* A little more, so that in most cases all have room and need not ask for it. */
     fresh += fresh / 64;
     fresh = fresh < count ? fresh : count;
@@ -497,29 +494,34 @@ static int make_room(call *c, const bh__slot *s)
     return 0;
 }
 
-/* Marks elements as not done: as long as they are not, and for good where they cannot. */
-static int mark(call *c, uint8_t *outcomes, uint64_t count)
+int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count)
 {
     return outcomes ? c->cuda->module->fill(c->cuda->gpu, outcomes, BH_NOT_DONE, count) : 0;
 }
 
 /* Runs a part and sends its answers. *told becomes the number of elements whose outcomes the caller
  * will have: of a part that fails halfway, those that say what was done. */
-static bh_status run_part(call *c, bh__slot *s, uint64_t *told)
+static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 {
     const int lookups = c->kind == BH_SLICE_FIND;
-    bh_status status;
+    bh_status status = BH_OK;
     int error = bh__ferry_run(&c->ferry, s);
 
+    bh__call_use_part(c, 0);
     if (!error && !lookups)
-        error = mark(c, seen(c, BH_ARRAY_OUTCOMES), s->count);
+        error = bh__call_mark(c, c->work.array[BH_ARRAY_OUTCOMES], s->count);
     if (!error && !lookups)
         error = make_room(c, s);
     if (error)
-        return failed(c, error);
-    status = bh__cuda_alive(c->cuda);
+        return bh__call_failed(c, error);
+    if (!lookups && !c->number)
+        status = bh__by_key_choose(c);
     if (!status)
-        status = lookups ? run_lookups(c) : run_changes(c);
+        status = bh__cuda_alive(c->cuda);
+    if (!status)
+        status = lookups               ? run_lookups(c)
+                 : c->by_key.memory    ? bh__by_key_change(c, s->count)
+                                       : bh__call_change(c, s->count);
     if (lookups && status)
         return status;
     error = bh__ferry_send(&c->ferry, s);
@@ -528,11 +530,11 @@ static bh_status run_part(call *c, bh__slot *s, uint64_t *told)
         (void)bh__cuda_note(c->cuda, error);
     if (!lookups || !error)
         *told += s->count;
-    return error && !status ? failed(c, error) : status;
+    return error && !status ? bh__call_failed(c, error) : status;
 }
 
 /* Marks what a call that failed has not done. */
-static void mark_rest(call *c, uint64_t first)
+static void mark_rest(bh__call *c, uint64_t first)
 {
     const bh__array *a = &c->ferry.array[BH_ARRAY_OUTCOMES];
 
@@ -541,15 +543,15 @@ static void mark_rest(call *c, uint64_t first)
     if (a->where != BH_IS_HERE) {
         memset(a->caller + first, BH_NOT_DONE, c->n - first);
     } else {
-        (void)mark(c, a->caller + first, c->n - first);
+        (void)bh__call_mark(c, a->caller + first, c->n - first);
         (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     }
 }
 
-static bh_status run_parts(call *c)
+static bh_status run_parts(bh__call *c)
 {
     const int error = bh__ferry_begin(&c->ferry);
-    bh_status status = error ? failed(c, error) : BH_OK;
+    bh_status status = error ? bh__call_failed(c, error) : BH_OK;
     uint64_t told = 0;
 
     for (c->number = 0; told < c->n && !status; c->number++) {
@@ -572,7 +574,7 @@ static bh_status run_parts(call *c)
  * --------------------------------------------------------------------------------------------- */
 
 /* Takes memory for copies of arrays, and on the device for names. */
-static int take(call *c)
+static int take(bh__call *c)
 {
     const uint64_t named = c->kind == BH_SLICE_FIND ? 0 : c->part;
     const uint64_t bytes = (named * sizeof(uint32_t) + 63) / 64 * 64;
@@ -587,7 +589,7 @@ static int take(call *c)
 }
 
 /* An array of operations on the device is looked at there. */
-static bh_status check_ops(call *c, const bh__batch *batch)
+static bh_status check_ops(bh__call *c, const bh__batch *batch)
 {
     const bh__cuda_module *m = c->cuda->module;
     const int has_values = c->table->options.value_bytes != 0;
@@ -607,10 +609,10 @@ static bh_status check_ops(call *c, const bh__batch *batch)
         error = m->copy(c->cuda->gpu, BH_LANE_RUN, &op, batch->ops + first, 1);
     if (!error)
         error = m->wait(c->cuda->gpu, BH_LANE_RUN);
-    return error ? failed(c, error) : bh__check_ops("bh_apply", &op, 1, first, has_values);
+    return error ? bh__call_failed(c, error) : bh__check_ops("bh_apply", &op, 1, first, has_values);
 }
 
-static bh_status enter_arrays(call *c, const bh__batch *batch)
+static bh_status enter_arrays(bh__call *c, const bh__batch *batch)
 {
     const bh_table_options *o = &c->table->options;
     const int both = batch->values && batch->values == batch->values_out;
@@ -633,7 +635,7 @@ static bh_status enter_arrays(call *c, const bh__batch *batch)
 }
 
 /* Elements of a part, at most. */
-static uint64_t part_most(const call *c)
+static uint64_t part_most(const bh__call *c)
 {
     const uint64_t in_place = c->kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
     const uint64_t copied = c->cuda->module->part < COPIED_PART_MOST ? c->cuda->module->part
@@ -643,7 +645,7 @@ static uint64_t part_most(const call *c)
     return most < c->n ? most : c->n;
 }
 
-static bh_status no_memory(const call *c, const char *for_what, int error)
+static bh_status no_memory(const bh__call *c, const char *for_what, int error)
 {
     return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu %s: %.100s",
                     (unsigned long long)c->part, for_what, c->cuda->module->message(error));
@@ -652,7 +654,7 @@ static bh_status no_memory(const call *c, const char *for_what, int error)
 bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
     bh_status status;
-    call c;
+    bh__call c;
     int error;
 
     memset(&c, 0, sizeof c);
@@ -660,9 +662,8 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
     c.table = table;
     c.kernels = (const bh__cuda_kernels *)table->kernels;
     c.n = batch->n;
-    c.op = batch->op;
+    c.batch = batch;
     c.kind = bh__slice_kind_of(batch);
-    c.takes_room = bh__takes_room(batch);
     c.may_grow = 1;
     c.why = BH_ERR_FULL;
     status = bh__cuda_alive(c.cuda);
@@ -681,9 +682,10 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
         status = no_memory(&c, "elements", error);
     } else {
         status = run_parts(&c);
+        bh__by_key_end(&c);
         error = bh__ferry_give(&c.ferry);
         if (error && !status)
-            status = failed(&c, error);
+            status = bh__call_failed(&c, error);
     }
     bh__gate_leave_alone(&table->gate);
     return status ? status : c.status;
@@ -695,7 +697,7 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
 
 /* Has the policy copy pairs into one part after the other, while those of the parts before are on
  * their way to the caller. */
-static bh_status export_parts(call *c, uint64_t *at, uint64_t *count)
+static bh_status export_parts(bh__call *c, uint64_t *at, uint64_t *count)
 {
     bh__ferry *f = &c->ferry;
     bh_status status = BH_OK;
@@ -737,7 +739,7 @@ bh_status bh__cuda_export(const bh__backend *backend, bh_table *table, uint64_t 
     const uint64_t from = *at;
     bh_status status;
     int error;
-    call c;
+    bh__call c;
 
     *count = 0;
     memset(&c, 0, sizeof c);

@@ -37,26 +37,37 @@ static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
     return (int)cudaGetLastError();
 }
 
+/* Whether the key of an element is to have its bit set: it would be inserted and is not there, or
+ * it is one of a sample. */
+BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at)
+{
+    bh__slice slice = job->slice;
+    BH_NAME(bh_dy_op) op;
+
+    if (job->every)
+        return 1;
+    if (!bh_inserts(slice.ops ? slice.ops[at] : slice.op))
+        return 0;
+    slice.values_out = 0;
+    GPU(look)(&slice, &op, at);
+    return op.outcome == BH_MISSING;
+}
+
 /* A key's bit is set by one of those that bring it, and that one counts: so equal keys count once,
  * and so do keys that share a bit. */
 __global__ void GPU(survey_kernel)(bh__cuda_job *job)
 {
-    const uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    bh__slice slice = job->slice;
-    BH_NAME(bh_dy_op) op;
+    const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint64_t at = item * (job->every ? job->every : 1);
     int sets = 0;
 
-    slice.values_out = 0;
-    if (at < job->count && bh_dy_inserts(slice.ops ? slice.ops[at] : slice.op)) {
-        GPU(look)(&slice, &op, at);
-        if (op.outcome == BH_MISSING) {
-            const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-            const uint64_t bit =
-                bh_hash_key(op.key, &geometry->seed).one & (job->bit_count - 1);
-            const uint32_t mask = 1u << bit % 32;
+    if (item < job->count && GPU(surveys)(job, at)) {
+        const bh_dy_geometry *geometry = (const bh_dy_geometry *)job->slice.geometry;
+        const uint64_t key = ((const BH_KEY *)job->slice.keys)[at];
+        const uint64_t bit = bh_hash_key(key, &geometry->seed).one & (job->bit_count - 1);
+        const uint32_t mask = 1u << bit % 32;
 
-            sets = !(atomicOr(&job->bits[bit / 32], mask) & mask);
-        }
+        sets = !(atomicOr(&job->bits[bit / 32], mask) & mask);
     }
     sets = __syncthreads_count(sets);
     if (threadIdx.x == 0 && sets)

@@ -69,6 +69,9 @@ extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
 const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes);
 const bh__gpu_kernels *bh__gpu_hashfight(uint32_t key_bytes, uint32_t value_bytes);
 
+/* effects.cu */
+int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
+
 /* primitives.cu */
 extern const bh__primitives bh__gpu_primitives;
 

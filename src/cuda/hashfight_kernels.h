@@ -130,10 +130,10 @@ __global__ void DEVICE(want)(bh_hf_runs *job, uint64_t items)
 __global__ void DEVICE(fold)(bh_hf_runs *job, uint64_t items)
 {
     const uint64_t run = bh_hf_thread();
-    bh_hf_done done = {0, 0, 0, 0};
+    bh_done done = {0, 0, 0, 0};
 
     if (run < items)
-        HF(fold_run)(job, run, job->starts[run], HF(run_end)(job, run), &done);
+        HF(fold_run)(job, run, job->runs.starts[run], bh_run_end(&job->runs, run), &done);
     bh_hf_tally(&job->inserted, done.inserted);
     bh_hf_tally(&job->erased, done.erased);
     bh_hf_tally(&job->assigned, done.assigned);

@@ -229,22 +229,9 @@ BH_FN BH_VALUE DEVICE(twins_value)(const bh__slice *slice, uint32_t at, uint32_t
 
     for (left = twins & (twins - 1); left; left &= left - 1) {
         next = __shfl_sync(twins, mine, (int)bh_first(left));
-        if (kind == BH_ADD)
-            value = (BH_VALUE)(value + next);
-        else if (kind == BH_MIN || kind == BH_MAX)
-            value = (kind == BH_MIN ? next < value : next > value) ? next : value;
-        else if (kind != BH_INSERT_NEW)
-            value = next;
+        value = (BH_VALUE)bh_join(kind, value, next);
     }
     return value;
-}
-
-/* The outcome of the twins behind the first. */
-BH_FN uint8_t DEVICE(twins_outcome)(uint32_t kind, uint8_t first)
-{
-    if (kind == BH_ERASE || first == BH_MISSING)
-        return BH_MISSING;
-    return kind == BH_INSERT_NEW ? BH_FOUND : BH_ASSIGNED;
 }
 
 /* The host wants to know of keys that are not there: their values stay as they were. */
@@ -278,7 +265,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     }
     slice.no_paths = stage == BH_CUDA_HOME_FULL;
     if (room == BH_CUDA_ROOM_UNKNOWN)
-        room = bh_cuda_has_room(job, works && bh_dy_inserts(kind));
+        room = bh_cuda_has_room(job, works && bh_inserts(kind));
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
@@ -292,7 +279,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
         parks = __shfl_sync(twins, parks, first_of);
         room = __shfl_sync(twins, room, first_of);
         if (lane != bh_first(twins)) {
-            op.outcome = DEVICE(twins_outcome)(kind, first);
+            op.outcome = bh_rest(kind, first);
             slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
         }
     }
@@ -395,7 +382,7 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
     for (; rounds && i - lane < count; rounds--, i += 32) {
         const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
-        const int room = bh_cuda_has_room(job, i < count && bh_dy_inserts(what));
+        const int room = bh_cuda_has_room(job, i < count && bh_inserts(what));
         int answer = BH_DONE; /* a bh_answer */
         uint32_t parks;
 

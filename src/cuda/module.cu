@@ -333,6 +333,15 @@ static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *j
     return error || !n ? error : ((const bh__gpu_kernels *)kernels)->survey(gpu, job, n);
 }
 
+static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error || !e->runs.elements ? error : bh__gpu_effects(gpu, step, e);
+}
+
 static __global__ void first_above_kernel(const uint8_t *ops, uint64_t n, uint8_t most,
                                           unsigned long long *first)
 {
@@ -377,5 +386,5 @@ const bh__cuda_module bh__cuda_module_1 = {
     BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
     allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
     gather,                  scatter,        kernels, slice, pass,
-    survey,                  first_above,    &bh__gpu_primitives,
+    survey,                  effects,        first_above, &bh__gpu_primitives,
 };

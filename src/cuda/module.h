@@ -54,7 +54,10 @@ typedef struct bh__cuda_job {
     uint64_t moved;      /* keys that were there have changed their places */
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
-    /* A survey's: a bit for each value of a key's hash, 2^k of them, and how many it has set. */
+    /* A survey's: where it is not 0, each so many-th of the keys is looked at, `count` in all, whether
+     * or not it is in the table; a bit for each value of a key's hash, 2^k of them, and how many
+     * are set. */
+    uint64_t every;
     uint32_t *bits;
     uint64_t bit_count;
     uint64_t fresh;
@@ -123,8 +126,11 @@ typedef struct bh__cuda_module {
                  bh__cuda_job *job, uint64_t count);
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
                 uint64_t items);
-    /* For each of `count` elements that would insert a key which is not there: sets the key's bit. */
+    /* For each of `count` elements that would insert a key which is not there, or for each that is
+     * looked at: sets the key's bit. */
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
+    /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
+    int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
     /* The index of the first of `n` operations on the device that is none above `most`, or n. Waits. */
     int (*first_above)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first);
     /* Arrays are in device memory, and what they answer with has been waited for. */

@@ -137,6 +137,59 @@ typedef struct bh__batch {
     const struct bh_seed *by_hash;
 } bh__batch;
 
+/*
+ * The elements of a call, or a part of it, by key: sorted stably, the elements of one key are a
+ * *run*, in the caller's order. All pointers but `index` and `starts` are to the part's first element
+ * as the caller has it; what does not apply is NULL. What runs come to is in effect.h.
+ */
+typedef struct bh__runs {
+    const uint32_t *index; /* of each sorted element, in the arrays that follow */
+    const uint8_t *ops;    /* NULL: all do `op` */
+    const void *values;
+    void *values_out;
+    uint8_t *outcomes;
+    const uint64_t *starts; /* the first sorted element of each run */
+    uint64_t count;         /* of runs */
+    uint64_t elements;
+    uint32_t op;
+    uint32_t value_bytes;
+} bh__runs;
+
+/*
+ * What runs come to: one operation on each key, where nobody else changes the table meanwhile. With
+ * one operation for all elements its value is theirs joined, which primitives do, and what its
+ * outcome is they share. With mixed ones:
+ *
+ *              the keys of all runs are looked up: found, before
+ *     LEFT     an item is a run, performed on the value found; what is left to be done with its key
+ *              is one operation, `left`, which may be BH_FIND, with a value, `after`
+ *              that is done: done
+ *     ANSWER   an item is a run, performed once more: now its elements answer
+ *
+ * With one operation:
+ *
+ *     HEADS    an item is a run: its first element is marked in `heads`, which is 0 before
+ *              the marks before each element are counted, and the operation is done
+ *     SHARE    an item is a sorted element: what it answers follows from its run's outcome
+ */
+typedef enum bh__effects_step {
+    BH_EFFECTS_LEFT,
+    BH_EFFECTS_ANSWER,
+    BH_EFFECTS_HEADS,
+    BH_EFFECTS_SHARE
+} bh__effects_step;
+
+typedef struct bh__effects {
+    bh__runs runs;
+    const uint8_t *found; /* of each run: the outcome of the lookup, the value */
+    const void *before;
+    uint8_t *left;
+    void *after;
+    const uint8_t *done;  /* of each run: the outcome of what was left */
+    uint8_t *heads;       /* of each sorted element: 1 where it is the first of a run */
+    const uint64_t *heads_before; /* and how many of those are before it */
+} bh__effects;
+
 typedef struct bh__backend bh__backend;
 typedef struct bh__policy bh__policy;
 

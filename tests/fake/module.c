@@ -27,8 +27,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define BH_TARGET_SCALAR 1
 #include "cpu/unit.h"
 #include "tables/dycuckoo/layout.h"
+#include "tables/effect.h"
 #include "tables/hashfight/layout.h"
 
 /* Bytes that the GPU has, unless it is told otherwise: addresses alone would never end. */
@@ -54,7 +56,8 @@ typedef struct request {
     const uint32_t *names;
     const bh__cuda_kernels *kernels;
     uint64_t bytes, count;
-    uint32_t what; /* a byte, a kind of slice, a pass, the lane to follow */
+    uint32_t what; /* a byte, a kind of slice, a pass, a step, the lane to follow */
+    bh__effects effects;
 } request;
 
 typedef struct lane {
@@ -566,20 +569,21 @@ static void perform_survey(const request *r)
     bh__cuda_job *job = r->to;
 
     for (uint64_t i = 0; i < r->count; i++) {
+        const uint64_t at = i * (job->every ? job->every : 1);
         bh__slice one = job->slice;
-        const uint8_t op = one.ops ? one.ops[i] : one.op;
-        uint8_t outcome = BH_FOUND;
+        const uint8_t op = one.ops ? one.ops[at] : one.op;
+        uint8_t outcome = job->every ? BH_MISSING : BH_FOUND;
         uint64_t bit = 0;
         uint16_t names[1];
 
-        one.keys = (const char *)one.keys + i * k->key_bytes;
+        one.keys = (const char *)one.keys + at * k->key_bytes;
         one.values_out = NULL;
         one.outcomes = &outcome;
         one.ops = NULL;
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (op != BH_FIND && op != BH_UPDATE && op != BH_ERASE)
+        if (!job->every && bh_inserts(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
         if (outcome != BH_MISSING)
             continue;
@@ -593,6 +597,31 @@ static void perform_survey(const request *r)
 static int survey(bh__gpu *gpu, const bh__cuda_kernels *known, bh__cuda_job *job, uint64_t n)
 {
     request r = {.perform = perform_survey, .to = job, .kernels = known, .count = n};
+
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static void perform_effects(const request *r)
+{
+    const bh__effects *e = &r->effects;
+    const bool of_elements = r->what == BH_EFFECTS_SHARE;
+
+    for (uint64_t i = 0; i < (of_elements ? e->runs.elements : e->runs.count); i++) {
+        switch (r->what) {
+        case BH_EFFECTS_LEFT: bh_effect_left(e, i); break;
+        case BH_EFFECTS_ANSWER: bh_effect_answer(e, i); break;
+        case BH_EFFECTS_HEADS: bh_effect_head(e, i); break;
+        default: bh_effect_share(e, i); break;
+        }
+    }
+}
+
+static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
+{
+    request r = {.perform = perform_effects, .what = step, .effects = *e};
 
     if (!begin(gpu))
         return FAILED;
@@ -845,6 +874,7 @@ bh__cuda_module bh__cuda_module_1 = {
     slice,
     pass,
     survey,
+    effects,
     first_above,
     &primitives,
 };

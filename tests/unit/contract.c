@@ -611,13 +611,6 @@ static void ordered_is_sequential(void **state)
 {
     static const uint64_t distinct_keys[] = {1, 5, 60, 4000};
     (void)state;
-    if (test_on_gpu() && test_design() != BH_HASHFIGHT) {
-        bh_table_options options = table_options(4, 4, 1);
-        bh_table *table = NULL;
-        options.duplicates = BH_DUPLICATES_ORDERED;
-        check_status(bh_table_create(context, &options, &table), BH_ERR_UNSUPPORTED);
-        return;
-    }
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
             const test_widths widths = test_all_widths[w];

@@ -60,6 +60,7 @@
 
 #include "tables/answer.h"
 #include "tables/dycuckoo/layout.h"
+#include "tables/effect.h"
 #include "tables/table.h"
 
 typedef enum bh_dy_state { BH_DY_HOME, BH_DY_OTHER, BH_DY_SEARCH, BH_DY_EVICT } bh_dy_state;
@@ -218,11 +219,6 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 {
     *meta = bh_load64(bh_dy_at(line));
     return !(*meta & BH_DY_LOCK) && bh_swap_if64(bh_dy_at(line), *meta, *meta | BH_DY_LOCK);
-}
-
-BH_FN int bh_dy_inserts(uint32_t op)
-{
-    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
 }
 
 /* An operation's search for a path: moves in a path, 4 bits each in op.path; and buckets looked at
@@ -749,7 +745,7 @@ BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
 BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
                               bh_region *next)
 {
-    int inserts = bh_dy_inserts(kind);
+    int inserts = bh_inserts(kind);
     DY(view) view;
 
     if (!DY(look)(line, op->key, &view))
@@ -789,7 +785,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     /* As it seems: whoever sees to those that stall finds out, and who has moved a resident comes
      * here again. On a GPU thousands of threads that lock two buckets only to see this would keep
      * each other waiting. */
-    if (bh_dy_inserts(kind) && !home.match && !other.match) {
+    if (bh_inserts(kind) && !home.match && !other.match) {
         if (!slice->room)
             return BH_STALL;
         if (home_full && other_full)
@@ -812,7 +808,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         return BH_DONE;
     }
     /* The key is nowhere, and as long as home is locked it stays so. */
-    if (!bh_dy_inserts(kind)) {
+    if (!bh_inserts(kind)) {
         op->outcome = BH_MISSING;
     } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
         home.meta = DY(insert)(slice, op, op->home, home.meta, 0);

@@ -37,6 +37,7 @@
 
 #include "bulkhash/bulkhash.h"
 #include "primitives/hash.h"
+#include "tables/table.h"
 
 #define BH_HF_LINE 64u
 #define BH_HF_ROUNDS_MOST 16u
@@ -180,8 +181,7 @@ typedef struct bh_hf_locate {
 } bh_hf_locate;
 
 /*
- * The elements of a part of a call, sorted stably by key: a *run* is the elements of one key, in the
- * caller's order. An item is a run.
+ * The elements of a part of a call by key (bh__runs). An item is a run.
  *
  *   BH_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
  *   BH_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
@@ -190,15 +190,7 @@ typedef struct bh_hf_locate {
  */
 typedef struct bh_hf_runs {
     const bh_hf_geometry *geometry;
-    const uint32_t *index; /* of each sorted element, in the arrays that follow */
-    const uint8_t *ops;    /* NULL: all do `op` */
-    const void *values;
-    void *values_out;
-    uint8_t *outcomes;
-    uint32_t op;
-    const uint64_t *starts; /* of each run */
-    uint64_t runs;
-    uint64_t elements;
+    bh__runs runs;
     const uint64_t *places;
     uint8_t *wanted;   /* NULL: none is */
     uint64_t wanting;  /* want: how many are, added up by all */

@@ -33,6 +33,7 @@
 #include "targets/target.h"
 
 #include "tables/answer.h"
+#include "tables/effect.h"
 #include "tables/hashfight/layout.h"
 #include "tables/table.h"
 
@@ -78,20 +79,6 @@ BH_FN uint64_t bh_hf_place(uint64_t generation, uint64_t round, uint64_t index)
 {
     return (generation + 1) << BH_HF_PLACE_GENERATION | round << BH_HF_PLACE_ROUND | index;
 }
-
-/* A run of the sorted elements of a call: whether one of them would insert the key. */
-BH_FN int bh_hf_inserts(uint32_t op)
-{
-    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
-}
-
-/* What performing runs has counted. */
-typedef struct bh_hf_done {
-    uint64_t inserted;
-    uint64_t erased;
-    uint64_t assigned;
-    uint64_t refused;
-} bh_hf_done;
 
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
@@ -611,21 +598,17 @@ BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
  * Changing what is there
  * --------------------------------------------------------------------------------------------- */
 
-BH_FN uint64_t HF(run_end)(const bh_hf_runs *job, uint64_t run)
-{
-    return run + 1 < job->runs ? job->starts[run + 1] : job->elements;
-}
-
 /* Whether a run wants a place for its key. */
 BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
 {
+    const bh__runs *runs = &job->runs;
     uint64_t end, i;
     uint8_t wanted = 0;
 
     if (!job->places[run]) {
-        end = HF(run_end)(job, run);
-        for (i = job->starts[run]; !wanted && i < end; i++)
-            wanted = (uint8_t)bh_hf_inserts(job->ops ? job->ops[job->index[i]] : job->op);
+        end = bh_run_end(runs, run);
+        for (i = runs->starts[run]; !wanted && i < end; i++)
+            wanted = (uint8_t)bh_inserts(runs->ops ? runs->ops[runs->index[i]] : runs->op);
     }
     job->wanted[run] = wanted;
     return wanted;
@@ -673,72 +656,23 @@ BH_FN HF(spot) HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
     return spot;
 }
 
-/* One element's effect on the value in hand. */
-BH_FN bh_outcome HF(act)(uint32_t op, BH_VALUE given, int *present, BH_VALUE *value)
-{
-    int was = *present;
-
-    switch (op) {
-    case BH_FIND: return was ? BH_FOUND : BH_MISSING;
-    case BH_INSERT_NEW:
-        if (was)
-            return BH_FOUND;
-        break;
-    case BH_UPDATE:
-        if (!was)
-            return BH_MISSING;
-        break;
-    case BH_ERASE: *present = 0; return was ? BH_ERASED : BH_MISSING;
-    case BH_ADD: given = was ? (BH_VALUE)(*value + given) : given; break;
-    case BH_MIN: given = was && *value < given ? *value : given; break;
-    case BH_MAX: given = was && *value > given ? *value : given; break;
-    default: break; /* BH_INSERT */
-    }
-    *present = 1;
-    *value = given;
-    return was ? BH_ASSIGNED : BH_INSERTED;
-}
-
 /* Performs a run: the elements from `i` to `end`. */
-BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end,
-                        bh_hf_done *done)
+BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end, bh_done *done)
 {
-    const BH_VALUE *values = (const BH_VALUE *)job->values;
-    BH_VALUE *values_out = (BH_VALUE *)job->values_out;
-    uint64_t place = job->places[run];
-    int present = place && !(job->wanted && job->wanted[run]), changed = 0;
+    const uint64_t place = job->places[run];
+    int present = place && !(job->wanted && job->wanted[run]), set;
+    uint64_t value = 0;
     HF(spot) spot;
-    BH_VALUE value = 0, given = 0;
 
     if (place) {
         spot = HF(spot_of)(job->geometry, place);
         value = present ? HF(load_value)(spot.value) : 0;
     }
-    for (; i < end; i++) {
-        uint32_t at = job->index[i], op = job->ops ? job->ops[at] : job->op;
-        bh_outcome outcome;
-
-        if (!place && bh_hf_inserts(op)) {
-            outcome = BH_NOT_DONE;
-            done->refused++;
-        } else {
-            if (BH_VALUE_BYTES && op != BH_FIND && op != BH_ERASE)
-                given = values[at];
-            outcome = HF(act)(op, given, &present, &value);
-            if (BH_VALUE_BYTES && outcome == BH_FOUND && op == BH_FIND && values_out)
-                values_out[at] = value;
-            done->inserted += outcome == BH_INSERTED;
-            done->erased += outcome == BH_ERASED;
-            done->assigned += outcome == BH_ASSIGNED;
-            changed |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
-        }
-        if (job->outcomes)
-            job->outcomes[at] = (uint8_t)outcome;
-    }
+    set = bh_perform_run(&job->runs, BH_VALUE_BYTES, i, end, place != 0, &present, &value, 1, done);
     if (!place)
         return;
-    if (BH_VALUE_BYTES && present && changed)
-        BH_STORE_VALUE(spot.value, value);
+    if (BH_VALUE_BYTES && present && set)
+        BH_STORE_VALUE(spot.value, (BH_VALUE)value);
     if (!present && spot.gone) {
         *spot.gone = 1;
         /* At once: the buffer is small. */
@@ -753,11 +687,11 @@ BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end,
 BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
-    bh_hf_done done = {0, 0, 0, 0};
-    uint64_t begin = count ? job->starts[first] : 0, end, run;
+    bh_done done = {0, 0, 0, 0};
+    uint64_t begin = count ? job->runs.starts[first] : 0, end, run;
 
     for (run = first; run < first + count; run++, begin = end) {
-        end = HF(run_end)(job, run);
+        end = bh_run_end(&job->runs, run);
         HF(fold_run)(job, run, begin, end, &done);
     }
     bh_add64(&job->inserted, done.inserted);

@@ -1091,15 +1091,16 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     int inserts = batch->ops || (batch->op != BH_UPDATE && batch->op != BH_ERASE);
 
     job.geometry = &t->geometry;
-    job.index = (const uint32_t *)pointer(c->index);
-    job.ops = batch->ops;
-    job.op = (uint32_t)batch->op;
-    job.values = batch->values;
-    job.values_out = batch->values_out;
-    job.outcomes = batch->outcomes;
-    job.starts = (const uint64_t *)pointer(c->starts);
-    job.runs = runs;
-    job.elements = batch->n;
+    job.runs.index = (const uint32_t *)pointer(c->index);
+    job.runs.ops = batch->ops;
+    job.runs.op = (uint32_t)batch->op;
+    job.runs.value_bytes = table->options.value_bytes;
+    job.runs.values = batch->values;
+    job.runs.values_out = batch->values_out;
+    job.runs.outcomes = batch->outcomes;
+    job.runs.starts = (const uint64_t *)pointer(c->starts);
+    job.runs.count = runs;
+    job.runs.elements = batch->n;
     job.places = (const uint64_t *)pointer(c->places);
     job.wanted = inserts ? (uint8_t *)pointer(c->wanted) : 0;
     job.wanting = job.inserted = job.erased = job.assigned = job.refused = job.gone = 0;

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "primitives/primitives.h"
+#include "storage/arena.h"
 #include "storage/temporary.h"
 #include "tables/hashfight/layout.h"
 #include "tables/table.h"
@@ -85,28 +86,6 @@ static inline void bh__hf_pass(const bh_table *table, bh__pass pass, void *argum
                                uint64_t items, uint64_t grain)
 {
     table->backend->pass(table->backend, table, pass, argument, items, grain);
-}
-
-/* Memory that is cut into arrays: counted first, then cut. */
-typedef struct arena {
-    uint64_t at;    /* address of what is free, or, without memory, bytes so far */
-    int overflowed; /* the sum does not fit in 64 bits */
-} arena;
-
-/* An array of so many elements, aligned to a line. */
-static inline uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
-{
-    uint64_t array = a->at, size;
-
-    if (!bh__mul(elements, bytes, &size) || !bh__round_up(size, BH_HF_LINE, &size) ||
-        !bh__add(array, size, &a->at))
-        a->overflowed = 1;
-    return array;
-}
-
-static inline void *pointer(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
 }
 
 /* Copies and zeroes where the table's memory is. */

@@ -1,0 +1,31 @@
+/*
+ * Memory that is cut into arrays: what they take is counted first, with an arena that begins at 0;
+ * then there is memory for that, and they are cut from it in the same way.
+ */
+#ifndef BH_STORAGE_ARENA_H
+#define BH_STORAGE_ARENA_H
+
+#include "base/checked.h"
+
+typedef struct arena {
+    uint64_t at;    /* address of what is free, or, without memory, bytes so far */
+    int overflowed; /* the sum does not fit in 64 bits */
+} arena;
+
+/* An array of so many elements, aligned to a line of 64 bytes. */
+static inline uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
+{
+    uint64_t array = a->at, size;
+
+    if (!bh__mul(elements, bytes, &size) || !bh__round_up(size, 64, &size) ||
+        !bh__add(array, size, &a->at))
+        a->overflowed = 1;
+    return array;
+}
+
+static inline void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * What an operation does to its key: told apart from where the key lies, as an effect on the value in
+ * hand. Whoever performs several elements of one key at once stands on this: a run of a sorted call
+ * (HashFight, and ordered calls on a GPU), the segments of an ordered call on cores, the twins of a
+ * warp.
+ *
+ *     elements of a key   add 5 | insert 2 | find | erase | insert 9
+ *     the value in hand   7 -> 12 -> 2 -> 2 -> none -> 9
+ *     outcomes              ASSIGNED ASSIGNED FOUND ERASED INSERTED
+ *
+ * Values are words of 64 bits here, whatever their width: what a sum has above it is cut off.
+ */
+#ifndef BH_TABLES_EFFECT_H
+#define BH_TABLES_EFFECT_H
+
+#include "targets/target.h"
+
+#include "tables/table.h"
+
+/* Whether an operation inserts a key that is not there. */
+BH_FN int bh_inserts(uint32_t op)
+{
+    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
+}
+
+/* What elements answer that do the same to the same key right behind one that answered `first`. */
+BH_FN uint8_t bh_rest(uint32_t op, uint8_t first)
+{
+    if (first == BH_NOT_DONE || op == BH_FIND || op == BH_UPDATE)
+        return first;
+    if (op == BH_INSERT_NEW)
+        return BH_FOUND;
+    return op == BH_ERASE ? BH_MISSING : BH_ASSIGNED;
+}
+
+/* The value that one element would bring to do the same as one with `so_far` and then one with
+ * `value`; not cut off. */
+BH_FN uint64_t bh_join(uint32_t op, uint64_t so_far, uint64_t value)
+{
+    switch (op) {
+    case BH_INSERT:
+    case BH_UPDATE: return value;
+    case BH_ADD: return so_far + value;
+    case BH_MIN: return value < so_far ? value : so_far;
+    case BH_MAX: return value > so_far ? value : so_far;
+    default: return so_far;
+    }
+}
+
+/* One element's effect on the value in hand. */
+BH_FN bh_outcome bh_act(uint32_t op, uint64_t given, uint32_t value_bytes, int *present,
+                        uint64_t *value)
+{
+    const int was = *present;
+
+    switch (op) {
+    case BH_FIND: return was ? BH_FOUND : BH_MISSING;
+    case BH_ERASE: *present = 0; return was ? BH_ERASED : BH_MISSING;
+    case BH_INSERT_NEW:
+        if (was)
+            return BH_FOUND;
+        break;
+    case BH_UPDATE:
+        if (!was)
+            return BH_MISSING;
+        break;
+    default: break;
+    }
+    *present = 1;
+    *value = was ? bh_join(op, *value, given) : given;
+    if (value_bytes == 4)
+        *value = (uint32_t)*value;
+    return was ? BH_ASSIGNED : BH_INSERTED;
+}
+
+/* A value of an array, by its width; 0 where there are none. */
+BH_FN uint64_t bh_value_at(const void *values, uint32_t value_bytes, uint64_t at)
+{
+    if (!value_bytes)
+        return 0;
+    return value_bytes == 4 ? ((const uint32_t *)values)[at] : ((const uint64_t *)values)[at];
+}
+
+BH_FN void bh_set_value_at(void *values, uint32_t value_bytes, uint64_t at, uint64_t value)
+{
+    if (value_bytes == 4)
+        ((uint32_t *)values)[at] = (uint32_t)value;
+    else if (value_bytes)
+        ((uint64_t *)values)[at] = value;
+}
+
+BH_FN uint64_t bh_run_end(const bh__runs *runs, uint64_t run)
+{
+    return run + 1 < runs->count ? runs->starts[run + 1] : runs->elements;
+}
+
+/* What has been done to elements, counted. */
+typedef struct bh_done {
+    uint64_t inserted;
+    uint64_t erased;
+    uint64_t assigned;
+    uint64_t refused;
+} bh_done;
+
+/*
+ * Performs the elements from `i` to `end` of a run on the value in hand. Without a place for a key
+ * that is not there, those that would insert it are not done. Answers whether the value was set;
+ * where `answers` is 0 nobody is told, and nothing counted. value_bytes is runs->value_bytes: who
+ * knows it as a constant has shorter code.
+ */
+BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i, uint64_t end,
+                         int has_place, int *present, uint64_t *value, int answers, bh_done *done)
+{
+    int set = 0;
+
+    for (; i < end; i++) {
+        const uint32_t at = runs->index[i], op = runs->ops ? runs->ops[at] : runs->op;
+        bh_outcome outcome = BH_NOT_DONE;
+
+        if (has_place || !bh_inserts(op)) {
+            const int gives = op != BH_FIND && op != BH_ERASE;
+            const uint64_t given = gives ? bh_value_at(runs->values, value_bytes, at) : 0;
+
+            outcome = bh_act(op, given, value_bytes, present, value);
+            set |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
+        }
+        if (!answers)
+            continue;
+        if (outcome == BH_FOUND && op == BH_FIND && runs->values_out)
+            bh_set_value_at(runs->values_out, value_bytes, at, *value);
+        if (runs->outcomes)
+            runs->outcomes[at] = (uint8_t)outcome;
+        done->inserted += outcome == BH_INSERTED;
+        done->erased += outcome == BH_ERASED;
+        done->assigned += outcome == BH_ASSIGNED;
+        done->refused += outcome == BH_NOT_DONE;
+    }
+    return set;
+}
+
+/* BH_EFFECTS_LEFT. */
+BH_FN void bh_effect_left(const bh__effects *e, uint64_t run)
+{
+    const bh__runs *r = &e->runs;
+    const int was = e->found[run] == BH_FOUND;
+    uint64_t value = was ? bh_value_at(e->before, r->value_bytes, run) : 0;
+    int present = was, set;
+
+    set = bh_perform_run(r, r->value_bytes, r->starts[run], bh_run_end(r, run), 1, &present, &value,
+                         0, 0);
+    e->left[run] = (uint8_t)(present ? set ? BH_INSERT : BH_FIND : was ? BH_ERASE : BH_FIND);
+    bh_set_value_at(e->after, r->value_bytes, run, value);
+}
+
+/* BH_EFFECTS_ANSWER. A run whose new key found no place is performed without one. Where what is left was
+ * not done for another reason, nothing of the run was. */
+BH_FN void bh_effect_answer(const bh__effects *e, uint64_t run)
+{
+    const bh__runs *r = &e->runs;
+    const int was = e->found[run] == BH_FOUND, refused = e->done[run] == BH_NOT_DONE;
+    const uint64_t begin = r->starts[run], end = bh_run_end(r, run);
+    uint64_t value = was ? bh_value_at(e->before, r->value_bytes, run) : 0, i;
+    bh_done done = {0, 0, 0, 0};
+    int present = was;
+
+    if (!refused || (!was && e->left[run] == BH_INSERT))
+        (void)bh_perform_run(r, r->value_bytes, begin, end, !refused, &present, &value, 1, &done);
+    else
+        for (i = begin; r->outcomes && i < end; i++)
+            r->outcomes[r->index[i]] = BH_NOT_DONE;
+}
+
+/* BH_EFFECTS_HEADS. */
+BH_FN void bh_effect_head(const bh__effects *e, uint64_t run)
+{
+    e->heads[e->runs.starts[run]] = 1;
+}
+
+/* BH_EFFECTS_SHARE. */
+BH_FN void bh_effect_share(const bh__effects *e, uint64_t i)
+{
+    const bh__runs *r = &e->runs;
+    const uint8_t first = e->done[e->heads_before[i] + e->heads[i] - 1];
+
+    r->outcomes[r->index[i]] = e->heads[i] ? first : bh_rest(r->op, first);
+}
+
+#endif
