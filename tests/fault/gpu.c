@@ -23,13 +23,14 @@
 enum { KEYS = 3000 };
 
 static uint32_t keys[KEYS], values[KEYS], found[KEYS];
-static uint8_t inserted[KEYS], outcomes[KEYS];
+static uint8_t inserted[KEYS], outcomes[KEYS], insertions[KEYS];
 
 static void keys_make(void)
 {
     for (uint32_t i = 0; i < KEYS; i++) {
         keys[i] = i * 2654435761u;
         values[i] = i + 7;
+        insertions[i] = BH_INSERT;
     }
 }
 
@@ -93,31 +94,57 @@ static bool table_is_whole_or_lost(bh_table *table)
     return false;
 }
 
+/* Ways to insert that ask a GPU for other things. */
+typedef struct way {
+    const char *name;
+    bh_duplicates duplicates;
+    bool mixed;
+} way;
+
+static const way ways[] = {
+    {"insert", BH_DUPLICATES_ANY, false},
+    {"ordered insert", BH_DUPLICATES_ORDERED, false},
+    {"ordered apply", BH_DUPLICATES_ORDERED, true},
+};
+
+static bh_table_options way_options(const way *w)
+{
+    bh_table_options options = table_options(4, 4, 1);
+
+    options.duplicates = w->duplicates;
+    return options;
+}
+
+static bh_status way_insert(const way *w, bh_table *table, uint32_t first, uint32_t count)
+{
+    if (!w->mixed) {
+        return bh_insert(table, keys + first, values + first, count, inserted + first);
+    }
+    return bh_apply(table, insertions, keys + first, values + first, count, inserted + first);
+}
+
 /* Inserts all keys: many into an empty table, a few, and many again. Answers whether a call failed. */
-static bool insert_all(bh_table *table)
+static bool insert_all(const way *w, bh_table *table)
 {
     static const uint32_t calls[] = {KEYS / 2, 100, KEYS / 2 - 100};
     bool failed = false;
 
     for (uint32_t first = 0, i = 0; i < TEST_COUNT(calls); first += calls[i++]) {
-        failed |= refused("bh_insert", bh_insert(table, keys + first, values + first, calls[i],
-                                                 inserted + first));
+        failed |= refused(w->name, way_insert(w, table, first, calls[i]));
     }
     return failed;
 }
 
-static void every_request_fails(void **state)
+static void requests_fail(const way *w)
 {
     // Calls find another way now and then, so one that was not refused is not the end.
     const uint64_t quiet_most = 100;
     uint64_t fail, losses = 0, refusals = 0, quiet = 0;
-    (void)state;
 
-    keys_make();
     for (fail = 1;; fail++) {
         bh_context *context = NULL;
         bh_table *table = NULL;
-        bh_table_options options = table_options(4, 4, 1);
+        bh_table_options options = way_options(w);
         bool failed = false;
 
         tell("BULKHASH_FAKE_FAIL", fail);
@@ -128,7 +155,7 @@ static void every_request_fails(void **state)
             failed |= refused("bh_table_create", bh_table_create(context, &options, &table));
         }
         if (table != NULL) {
-            failed |= insert_all(table);
+            failed |= insert_all(w, table);
             unsetenv("BULKHASH_FAKE_FAIL");
             refusals += failed;
             // A refusal before the call began anything leaves its outcomes alone.
@@ -148,10 +175,19 @@ static void every_request_fails(void **state)
         }
     }
     fail -= quiet;
-    printf("%llu requests; of those in an insertion %llu were answered with an error, and %llu cost "
-           "the table\n",
-           (unsigned long long)fail, (unsigned long long)refusals, (unsigned long long)losses);
+    printf("%s: %llu requests; of those in an insertion %llu were answered with an error, and %llu "
+           "cost the table\n",
+           w->name, (unsigned long long)fail, (unsigned long long)refusals, (unsigned long long)losses);
     check(fail > 100 && losses < refusals, "the calls did not ask for much");
+}
+
+static void every_request_fails(void **state)
+{
+    (void)state;
+    keys_make();
+    for (size_t i = 0; i < TEST_COUNT(ways); i++) {
+        requests_fail(&ways[i]);
+    }
 }
 
 /* Runs a lookup that may be refused: who was told something was told the truth, and a value is
@@ -218,15 +254,13 @@ static void lookups_are_refused(void **state)
 
 /* From some request on nothing is done any more. Every call ends, the first that notices says so,
  * and all memory is given back. */
-static void gpu_is_lost(void **state)
+static void gpu_is_lost_under(const way *w)
 {
     bool failed = true;
     uint64_t lose = 1;
-    (void)state;
 
-    keys_make();
     for (; failed; lose++) {
-        bh_table_options options = table_options(4, 4, 1);
+        bh_table_options options = way_options(w);
         bh_context *context = NULL;
         bh_table *table = NULL;
         uint64_t cursor = 0;
@@ -238,7 +272,7 @@ static void gpu_is_lost(void **state)
             failed |= refused("bh_table_create", bh_table_create(context, &options, &table));
         }
         if (table != NULL) {
-            failed |= refused("bh_insert", bh_insert(table, keys, values, KEYS, inserted));
+            failed |= refused(w->name, way_insert(w, table, 0, KEYS));
             failed |= refused("bh_find", bh_find(table, keys, KEYS, found, outcomes));
             failed |= refused("bh_export", bh_export(table, &cursor, found, NULL, KEYS, &count));
             check(!failed || refused("bh_erase", bh_erase(table, keys, KEYS, NULL)),
@@ -248,15 +282,22 @@ static void gpu_is_lost(void **state)
         bh_context_destroy(context);
         unsetenv("BULKHASH_FAKE_LOSE");
     }
-    printf("lost at each of %llu requests\n", (unsigned long long)lose - 2);
+    printf("%s: lost at each of %llu requests\n", w->name, (unsigned long long)lose - 2);
 }
 
-static void memory_ends(void **state)
+static void gpu_is_lost(void **state)
 {
     (void)state;
     keys_make();
+    for (size_t i = 0; i < TEST_COUNT(ways); i++) {
+        gpu_is_lost_under(&ways[i]);
+    }
+}
+
+static void memory_ends_under(const way *w)
+{
     for (uint64_t kib = 64; kib <= 1024; kib += 24) {
-        bh_table_options options = table_options(4, 4, 1);
+        bh_table_options options = way_options(w);
         bh_context *context = NULL;
         bh_table *table = NULL;
         bh_status status;
@@ -266,13 +307,22 @@ static void memory_ends(void **state)
         status = bh_table_create(context, &options, &table);
         if (status == BH_OK) {
             memset(inserted, BH_NOT_DONE, sizeof inserted);
-            (void)insert_all(table);
+            (void)insert_all(w, table);
             unsetenv("BULKHASH_FAKE_MEMORY"); // so that there is some for the finds
             check(!table_is_whole_or_lost(table), "memory that is refused costs no table");
         }
         unsetenv("BULKHASH_FAKE_MEMORY");
         bh_table_destroy(table);
         bh_context_destroy(context);
+    }
+}
+
+static void memory_ends(void **state)
+{
+    (void)state;
+    keys_make();
+    for (size_t i = 0; i < TEST_COUNT(ways); i++) {
+        memory_ends_under(&ways[i]);
     }
 }
 
