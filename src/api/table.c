@@ -139,14 +139,15 @@ bh_status bh_compact(bh_table *table)
 
 bh_status bh_clear(bh_table *table)
 {
+    bh_status status;
     uint64_t since;
 
     if (!table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_clear: table is NULL");
     since = bh__enter_alone(table);
-    table->policy->clear(table);
+    status = table->policy->clear(table);
     bh__leave_alone(table, since);
-    return alive(table->backend);
+    return status ? status : alive(table->backend);
 }
 
 static int misaligned(const void *array, uint64_t unit)

@@ -11,21 +11,29 @@ static const bh__kernels *cpu_kernels(const bh__backend *backend, const bh_table
     return cpu->target.kernels(options);
 }
 
-static void cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
-                     void *argument, uint64_t items, uint64_t grain)
+/* Cores refuse nothing. */
+static int cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+                    void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
+    (void)need;
     bh__run(&backend->executor, table->kernels->pass[pass], argument, items, grain);
+    return 1;
 }
 
-static void cpu_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes)
+static int cpu_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes,
+                     bh__need need)
 {
+    (void)need;
     bh__block_clear(block, &backend->executor, bytes);
+    return 1;
 }
 
-static void cpu_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
-                     uint64_t bytes)
+static int cpu_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
+                    uint64_t bytes, bh__need need)
 {
+    (void)need;
     bh__block_copy(to, from, &backend->executor, bytes);
+    return 1;
 }
 
 static bh_status cpu_export(const bh__backend *backend, bh_table *table, uint64_t *at, void *keys,

@@ -6,8 +6,10 @@
  * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
  * stay on its stack, as they do for cores.
  *
- * An error of the GPU is remembered: passes have no way to answer it, and a table of which one
- * pass was not run is not what it was. Every later call on the context answers BH_ERR_DEVICE.
+ * What a GPU refuses before it has begun leaves everything as it was: who asked says so, or
+ * undoes what led there (bh__need in tables/table.h). An error of what has begun is remembered: the
+ * table is not what it was, and nobody knows what it is. Every later call on the context answers
+ * BH_ERR_DEVICE.
  */
 #include "cuda/cuda.h"
 
@@ -86,20 +88,29 @@ static uint64_t page_bytes(void *state, const void *memory, uint64_t bytes)
     return UINT64_C(2) << 20;
 }
 
-static void cuda_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes)
+static int cuda_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes,
+                      bh__need need)
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_module *m = cuda->module;
+    int error = m->fill(cuda->gpu, block->memory, 0, bytes);
 
-    (void)bh__cuda_note(cuda, cuda->module->fill(cuda->gpu, block->memory, 0, bytes));
+    if (error && need == BH_MUST)
+        error = bh__cuda_note(cuda, m->fill(cuda->gpu, block->memory, 0, bytes));
+    return !error;
 }
 
-static void cuda_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
-                      uint64_t bytes)
+static int cuda_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
+                     uint64_t bytes, bh__need need)
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_module *m = cuda->module;
+    int error = m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes);
 
-    (void)bh__cuda_note(
-        cuda, cuda->module->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
+    if (error && need == BH_MUST)
+        error = bh__cuda_note(cuda,
+                              m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
+    return !error;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -166,6 +177,8 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
         error = bh__cuda_note(cuda, -error);
     if (!error) {
         error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        if (error)
+            error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
         if (!error)
             error = m->wait(cuda->gpu, BH_LANE_RUN);
         /* It has run, and nobody knows how far. */
@@ -194,21 +207,30 @@ static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
     return cuda->module->pass(cuda->gpu, run->kernels, run->pass, device_job, run->items);
 }
 
-static void cuda_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
-                      void *argument, uint64_t items, uint64_t grain)
+/* On a GPU that is lost nothing is refused: whoever goes on will hear of it at the end. */
+static int cuda_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+                     void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
     const bh__cuda_kernels *kernels = (const bh__cuda_kernels *)table->kernels;
+    int error = 0, asked;
     pass_run run;
 
     (void)grain;
-    if (bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
-        return;
     run.kernels = kernels;
     run.pass = pass;
     run.items = items;
-    (void)bh__cuda_note(cuda, bh__cuda_mail(cuda, argument, kernels->job_bytes[pass],
-                                            kernels->descriptor_bytes, run_pass, &run));
+    for (asked = 0; asked < (need == BH_MUST ? 2 : 1); asked++) {
+        if (bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
+            return 1;
+        error = bh__cuda_mail(cuda, argument, kernels->job_bytes[pass], kernels->descriptor_bytes,
+                              run_pass, &run);
+        if (!error)
+            return 1;
+    }
+    if (need == BH_MUST)
+        (void)bh__cuda_note(cuda, error);
+    return bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED) != 0;
 }
 
 static const bh__kernels *cuda_kernels(const bh__backend *backend, const bh_table_options *options)

@@ -224,6 +224,9 @@ static bh_status resolve(bh__call *c, uint32_t **names, uint64_t *count)
         refused = resolved == BH_RESOLVED_REFUSED;
         status = bh__cuda_alive(c->cuda);
         if (!status)
+            error = settle_few(c, &f, *names, some, &slice, refused, &kept);
+        /* What has been done must be told: once more. */
+        if (!status && error)
             error = bh__cuda_note(c->cuda,
                                   settle_few(c, &f, *names, some, &slice, refused, &kept));
         if (!status && refused && !c->status)
@@ -525,9 +528,9 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
     if (lookups && status)
         return status;
     error = bh__ferry_send(&c->ferry, s);
-    /* What has been done and cannot be told is lost. */
-    if (!lookups)
-        (void)bh__cuda_note(c->cuda, error);
+    /* What has been done and cannot be told, asked for twice, is lost. */
+    if (error && !lookups)
+        error = bh__cuda_note(c->cuda, bh__ferry_send(&c->ferry, s));
     if (!lookups || !error)
         *told += s->count;
     return error && !status ? bh__call_failed(c, error) : status;
@@ -716,7 +719,8 @@ static bh_status export_parts(bh__call *c, uint64_t *at, uint64_t *count)
                                                 c->n - *count < c->part ? c->n - *count : c->part);
         status = bh__cuda_alive(c->cuda);
         if (!status && copied == UINT64_MAX)
-            status = bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to export pairs");
+            status = bh__fail(BH_ERR_DEVICE, "the GPU gave no temporary memory to export pairs, or "
+                                             "refused to copy them");
         if (status)
             break;
         s->count = copied;

@@ -237,12 +237,14 @@ static bh_status mark(bh__call *c, uint64_t runs)
     return error ? bh__call_failed(c, error) : BH_OK;
 }
 
-/* What has been done and cannot be told is lost. */
+/* What has been done and cannot be told, asked for twice, is lost. */
 static bh_status answer(bh__call *c, bh__effects_step step, const bh__effects *e)
 {
     const bh__cuda_module *m = c->cuda->module;
     int error = m->effects(c->cuda->gpu, step, e);
 
+    if (error)
+        error = m->effects(c->cuda->gpu, step, e);
     if (!error)
         error = m->wait(c->cuda->gpu, BH_LANE_RUN);
     (void)bh__cuda_note(c->cuda, error);

@@ -193,6 +193,12 @@ typedef struct bh__effects {
 typedef struct bh__backend bh__backend;
 typedef struct bh__policy bh__policy;
 
+/* What a policy asks a backend for. A device may refuse: then nothing of it was done. */
+typedef enum bh__need {
+    BH_TRY, /* the caller has a way out, and is told */
+    BH_MUST /* it has none: a device that refuses is asked again, and lost when it refuses again */
+} bh__need;
+
 /* What a context has for its tables. */
 struct bh__backend {
     bh_system system;
@@ -210,14 +216,16 @@ struct bh__backend {
     /* Runs a call in slices, as it is: what `batch` does where the policy has no say. */
     bh_status (*slices)(const bh__backend *, bh_table *, const bh__batch *);
     /* Runs a pass over [0, items) in parts of `grain` items. What a pass takes as its argument
-     * begins with the pointer to the design's descriptor. */
-    void (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
-                 uint64_t grain);
+     * begins with the pointer to the design's descriptor. This and the next two answer 0 when a
+     * device refused before it began; see bh__need. */
+    int (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
+                uint64_t grain, bh__need);
     /* NULL, or whether the device still works: BH_OK, or BH_ERR_DEVICE and a sentence. */
     bh_status (*alive)(const bh__backend *);
     /* Zeroes the first `bytes` of a block; copies them to another. */
-    void (*clear)(const bh__backend *, const bh__block *, uint64_t bytes);
-    void (*copy)(const bh__backend *, const bh__block *to, const bh__block *from, uint64_t bytes);
+    int (*clear)(const bh__backend *, const bh__block *, uint64_t bytes, bh__need);
+    int (*copy)(const bh__backend *, const bh__block *to, const bh__block *from, uint64_t bytes,
+                bh__need);
     /* NULL, or sorts pairs wherever they lie: bh_sort(), its arguments checked. */
     bh_status (*sort)(const bh__backend *, void *keys, uint32_t key_bytes, void *values,
                       uint32_t value_bytes, uint64_t n);
@@ -281,9 +289,10 @@ struct bh__policy {
     void (*shrink)(bh_table *table);
     /* Forget what reserve and capacity asked for, and make the table as small as its keys allow. */
     bh_status (*compact)(bh_table *table);
-    void (*clear)(bh_table *table);
+    bh_status (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
-     * were copied, 0 only at the end or when room is 0; UINT64_MAX when a device had no memory. */
+     * were copied, 0 only at the end or when room is 0; UINT64_MAX when a device had no memory, or
+     * refused. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */

@@ -13,7 +13,7 @@
  * instead.
  *
  * BULKHASH_FAKE_FAIL=N makes the N-th request that may fail answer an error, before it does
- * anything; BULKHASH_FAKE_LOSE=N makes that request and all that come after it fail, and nothing
+ * anything; BULKHASH_FAKE_REFUSE=N that one and all that come after it; BULKHASH_FAKE_LOSE=N makes that request and all that come after it fail, and nothing
  * is done any more that was asked for before; BULKHASH_FAKE_MEMORY=BYTES is how much device memory
  * there is; BULKHASH_FAKE_PART=N, when the module is loaded, how many elements a part has.
  * bh__fake_counts tells what was done.
@@ -91,18 +91,19 @@ static uint64_t number(const char *name)
  * only hears of what has failed. */
 static bool begin_as(bh__gpu *gpu, bool waits)
 {
-    uint64_t fail, lose;
+    uint64_t fail, refuse, lose;
 
     pthread_mutex_lock(&mutex);
     fail = number("BULKHASH_FAKE_FAIL");
+    refuse = number("BULKHASH_FAKE_REFUSE");
     lose = number("BULKHASH_FAKE_LOSE");
-    if (fail + lose != told) {
-        told = fail + lose;
+    if (fail + refuse + lose != told) {
+        told = fail + refuse + lose;
         requests = 0;
     }
     requests += !waits || lose;
     gpu->lost |= lose && requests >= lose;
-    if (!gpu->lost && (waits || requests != fail))
+    if (!gpu->lost && (waits || (requests != fail && (!refuse || requests < refuse))))
         return true;
     pthread_mutex_unlock(&mutex);
     return false;

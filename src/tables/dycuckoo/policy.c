@@ -283,6 +283,12 @@ static void publish(dycuckoo *t)
     table->min_keys = table->options.min_fill > 0 && may_halve(t) ? least : 0;
 }
 
+/* What a device refuses before it begins costs nothing but what it was for. */
+static bh_status refused(const char *what)
+{
+    return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; it is as it was", what);
+}
+
 static void destroy_blocks(bh__block *block, const bh_system *system)
 {
     uint32_t i;
@@ -387,6 +393,7 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
     bh_dy_reinsert job;
     uint64_t bytes;
     uint32_t i;
+    int runs = 1;
     bh_status status = make_blocks(table, buckets, &g, block, &bytes);
 
     if (status)
@@ -396,21 +403,22 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
     job.alone = 0;
     job.left = 0;
     for (;;) {
-        for (i = 0; i < g.subtables; i++) {
+        for (i = 0; i < g.subtables && runs; i++) {
             uint64_t items = bh_dy_buckets(&t->geometry, i);
 
             job.lines = t->geometry.subtable[i].lines;
-            backend->pass(backend, table, BH_PASS_REINSERT, &job, items,
-                          job.alone ? items : PASS_BUCKETS);
+            runs = backend->pass(backend, table, BH_PASS_REINSERT, &job, items,
+                                 job.alone ? items : PASS_BUCKETS, BH_TRY);
         }
-        if (!job.left || job.alone)
+        if (!runs || !job.left || job.alone)
             break;
         job.alone = 1;
         job.left = 0;
     }
-    if (job.left) {
+    if (!runs || job.left) {
         destroy_blocks(block, &backend->memory);
-        return bh__fail(BH_ERR_FULL, "a key found no place in a table built anew");
+        return runs ? bh__fail(BH_ERR_FULL, "a key found no place in a table built anew")
+                    : refused("to build the table anew");
     }
     table->options.seed = seed;
     table->keys_moved += table->keys;
@@ -489,7 +497,10 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
         return bh__fail(BH_ERR_MEMORY,
                         "the system gave no memory to grow a table of %llu bytes by %llu",
                         (unsigned long long)t->table.bytes, (unsigned long long)bytes / 2);
-    backend->copy(backend, &larger, block, bytes / 2);
+    if (!backend->copy(backend, &larger, block, bytes / 2, BH_TRY)) {
+        bh__block_destroy(&larger, &backend->memory);
+        return refused("to copy a part of the table");
+    }
     bh__block_destroy(block, &backend->memory);
     *block = larger;
     return BH_OK;
@@ -505,9 +516,13 @@ static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     if (backend->pages != BH__PAGES_FAR) {
         bh__block_shrink(block, &backend->memory, bytes);
     } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
-        backend->copy(backend, &smaller, block, bytes);
-        bh__block_destroy(block, &backend->memory);
-        *block = smaller;
+        if (backend->copy(backend, &smaller, block, bytes, BH_TRY)) {
+            bh__block larger = *block;
+
+            *block = smaller;
+            smaller = larger;
+        }
+        bh__block_destroy(&smaller, &backend->memory);
         publish(t);
     }
 }
@@ -521,8 +536,8 @@ static void bring_home(dycuckoo *t, bh_dy_resize *split)
     for (i = 0; i < t->geometry.subtables; i++) {
         split->from = i;
         if (i != split->subtable)
-            table->backend->pass(table->backend, table, BH_PASS_HOME, split,
-                                 bh_dy_buckets(&t->geometry, i), PASS_BUCKETS);
+            (void)table->backend->pass(table->backend, table, BH_PASS_HOME, split,
+                                       bh_dy_buckets(&t->geometry, i), PASS_BUCKETS, BH_MUST);
     }
 }
 
@@ -553,11 +568,17 @@ static bh_status grow(dycuckoo *t)
         return status;
 
     table->bytes = committed;
-    table->grows++;
     table->changes++;
     g->subtable[subtable].doublings++;
     publish(t);
-    table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS);
+    if (!table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS,
+                              BH_TRY)) {
+        /* The memory is there the next time. */
+        g->subtable[subtable].doublings--;
+        publish(t);
+        return refused("to split a part of the table in two");
+    }
+    table->grows++;
     bring_home(t, &split);
     table->keys_moved += split.moved;
     table->erases = 0;
@@ -573,19 +594,24 @@ static int halve(dycuckoo *t)
     uint32_t subtable = largest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable) / 2, committed;
     bh_dy_resize merge = {g, subtable, subtable, 0, 0, 0};
+    int merged;
 
     table->changes++;
     g->subtable[subtable].doublings--;
     publish(t);
-    backend->pass(backend, table, BH_PASS_MERGE, &merge, buckets, PASS_BUCKETS);
+    merged = backend->pass(backend, table, BH_PASS_MERGE, &merge, buckets, PASS_BUCKETS, BH_TRY);
+    /* When it is refused, those that found no place have none. */
     if (merge.left)
-        backend->pass(backend, table, BH_PASS_RESIDUE, &merge, buckets, buckets);
+        (void)backend->pass(backend, table, BH_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
     table->keys_moved += merge.moved;
-    if (merge.left) {
+    if (!merged || merge.left) {
         g->subtable[subtable].doublings++;
         publish(t);
-        backend->pass(backend, table, BH_PASS_SPLIT, &merge, buckets, PASS_BUCKETS);
-        bring_home(t, &merge);
+        if (merged) {
+            (void)backend->pass(backend, table, BH_PASS_SPLIT, &merge, buckets, PASS_BUCKETS,
+                                BH_MUST);
+            bring_home(t, &merge);
+        }
         return 0;
     }
     committed = t->block[subtable].committed;
@@ -652,14 +678,17 @@ static bh_status reseed(dycuckoo *t)
 }
 
 /* Finishes what can be finished of a stalled slice without growth. */
-static void place(bh_table *table, bh__slice *slice)
+static void place(bh_table *table, bh__slice *slice, bh_status *why)
 {
     slice->listed = slice->stalled;
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->room = bh__room_take(table, slice->listed);
     slice->geometry = geometry(table);
     slice->turnover = bh__turnover(table);
-    table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1);
+    if (!table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY)) {
+        slice->refused = slice->stalled;
+        *why = refused("to place keys");
+    }
     bh__slice_settle(table, slice);
 }
 
@@ -676,7 +705,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     }
     growing = *may_grow && !table->room;
     if (!growing) {
-        place(table, slice);
+        place(table, slice, why);
         if (!slice->stalled)
             return BH_RESOLVED_AGAIN;
         growing = *may_grow && (!table->room || worth_growing(table));
@@ -691,7 +720,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         /* A table that cannot grow is filled as far as it may. */
         set_room(table, table->options.max_fill);
         /* What turned out to be there already can still be done. */
-        place(table, slice);
+        place(table, slice, why);
     }
     return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
 }
@@ -744,18 +773,21 @@ static void expect(bh_table *table, uint64_t keys)
         ;
 }
 
-static void clear(bh_table *table)
+static bh_status clear(bh_table *table)
 {
     dycuckoo *t = of(table);
     uint32_t i;
 
     for (i = 0; i < t->geometry.subtables; i++)
-        table->backend->clear(table->backend, &t->block[i],
-                              bh_dy_buckets(&t->geometry, i) * bucket_bytes(table));
+        if (!table->backend->clear(table->backend, &t->block[i],
+                                   bh_dy_buckets(&t->geometry, i) * bucket_bytes(table),
+                                   i ? BH_MUST : BH_TRY) && !i)
+            return refused("to clear the table");
     table->keys = 0;
     table->erases = 0;
     table->changes++;
     publish(t);
+    return BH_OK;
 }
 
 /* A position is 16 times the number of a bucket, counted through all subtables, plus the slot. */
@@ -794,7 +826,8 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.taken = 0;
             job.stop_bucket = job.end_bucket;
             job.stop_slot = 0;
-            backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1);
+            if (!backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1, BH_TRY))
+                return UINT64_MAX;
             copied += job.taken < job.room ? job.taken : job.room;
             *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
         }

@@ -1459,10 +1459,11 @@ static bh_status compact(bh_table *table)
     return rebuild(t);
 }
 
-static void clear(bh_table *table)
+static bh_status clear(bh_table *table)
 {
     drop_all(of(table));
     table->changes++;
+    return BH_OK;
 }
 
 /* Memory for the counts of an export of so many pairs: far alone. Answers 0 when there is none. */

@@ -85,7 +85,7 @@ static inline bh__where bh__hf_where(const bh_table *table)
 static inline void bh__hf_pass(const bh_table *table, bh__pass pass, void *argument,
                                uint64_t items, uint64_t grain)
 {
-    table->backend->pass(table->backend, table, pass, argument, items, grain);
+    (void)table->backend->pass(table->backend, table, pass, argument, items, grain, BH_MUST);
 }
 
 /* Copies and zeroes where the table's memory is. */
@@ -97,7 +97,7 @@ static inline void copy_bytes(const bh_table *table, uint64_t to, uint64_t from,
     here.memory = (unsigned char *)pointer(from);
     there.committed = there.reserved = here.committed = here.reserved = bytes;
     if (bytes)
-        table->backend->copy(table->backend, &there, &here, bytes);
+        (void)table->backend->copy(table->backend, &there, &here, bytes, BH_MUST);
 }
 
 static inline void zero_bytes(const bh_table *table, uint64_t at, uint64_t bytes)
@@ -107,7 +107,7 @@ static inline void zero_bytes(const bh_table *table, uint64_t at, uint64_t bytes
     there.memory = (unsigned char *)pointer(at);
     there.committed = there.reserved = bytes;
     if (bytes)
-        table->backend->clear(table->backend, &there, bytes);
+        (void)table->backend->clear(table->backend, &there, bytes, BH_MUST);
 }
 
 /* Finds what is in the empty slots of a generation to be built. */
