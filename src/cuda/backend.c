@@ -26,6 +26,11 @@ int bh__cuda_note(bh__cuda *cuda, int error)
     return error;
 }
 
+int bh__cuda_catch_up(bh__cuda *cuda)
+{
+    return cuda->shared_stream ? bh__cuda_note(cuda, cuda->module->wait(cuda->gpu, BH_LANE_RUN)) : 0;
+}
+
 bh_status bh__cuda_alive(const bh__cuda *cuda)
 {
     int lost = bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED);

@@ -602,8 +602,11 @@ static bh_status check_ops(bh__call *c, const bh__batch *batch)
 
     if (!batch->ops)
         return BH_OK;
-    if (c->ferry.array[BH_ARRAY_OPS].where != BH_IS_HERE)
-        return bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
+    if (c->ferry.array[BH_ARRAY_OPS].where != BH_IS_HERE) {
+        error = bh__cuda_catch_up(c->cuda);
+        return error ? bh__call_failed(c, error)
+                     : bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
+    }
     error = m->first_above(c->cuda->gpu, batch->ops, batch->n,
                            (uint8_t)(has_values ? BH_MAX : BH_ERASE), &first);
     if (!error && first == batch->n)

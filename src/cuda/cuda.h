@@ -33,6 +33,10 @@ void bh__cuda_end(bh__cuda *cuda);
 /* Notes an error's number, if it is one; answers it. */
 int bh__cuda_note(bh__cuda *cuda, int error);
 
+/* What the caller has put into a stream of his own is done: to be waited for before the host looks at
+ * an array of his. Answers 0 or an error. */
+int bh__cuda_catch_up(bh__cuda *cuda);
+
 /* BH_ERR_DEVICE with a sentence when the GPU was lost, else BH_OK. */
 bh_status bh__cuda_alive(const bh__cuda *cuda);
 

@@ -176,8 +176,8 @@ int bh__ferry_begin(bh__ferry *f)
     uint32_t s;
     int error = 0;
 
-    if (f->staging && f->cuda->shared_stream)
-        error = bh__cuda_note(f->cuda, m->wait(f->cuda->gpu, BH_LANE_RUN));
+    if (f->staging)
+        error = bh__cuda_catch_up(f->cuda);
     for (s = 0; s < f->slots && f->slots > 1 && !error; s++)
         error = m->follow(f->cuda->gpu, f->slot[s].lane, BH_LANE_RUN);
     return error;

@@ -231,10 +231,15 @@ bh_status bh__cuda_perform(bh__cuda *cuda, bh_table *table, const bh__batch *bat
     if (error)
         return bh__fail(BH_ERR_DEVICE, "the GPU does not know an array: %.200s",
                         cuda->module->message(error));
-    error = take(&l, batch->n, &part, &memory);
+    error = bh__cuda_catch_up(cuda);
     if (error)
+        return failed(&l, error);
+    error = take(&l, batch->n, &part, &memory);
+    if (error) {
+        mark_rest(&l, 0, batch->n);
         return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements: %.100s",
                         (unsigned long long)part, cuda->module->message(error));
+    }
     status = perform_parts(&l, table, batch, part);
     if (memory)
         (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, memory));
@@ -309,6 +314,10 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
     for (i = 0; i < ARRAYS; i++)
         if (l.array[i].on_host)
             bytes += round_up(n * l.array[i].bytes);
+    error = bh__cuda_catch_up(cuda);
+    if (error)
+        return bh__fail(BH_ERR_DEVICE, "bh_sort: the GPU refused: %.200s",
+                        cuda->module->message(error));
     error = cuda->module->allocate(cuda->gpu, bytes, &memory);
     if (error)
         return bh__fail(BH_ERR_MEMORY, "bh_sort: the GPU gave no %llu bytes of memory: %.100s",

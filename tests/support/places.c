@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/context.h"
 #include "cuda/module.h"
 #include "support/check.h"
 #include "support/memory.h"
@@ -74,6 +75,11 @@ void place_set(void *array, const void *from, uint64_t bytes)
 void place_get(void *to, const void *array, uint64_t bytes)
 {
     place_set(array == NULL ? NULL : to, array, bytes);
+}
+
+void place_set_later(bh_context *context, void *array, const void *from, uint64_t bytes)
+{
+    check_answer(module->copy(context->cuda.gpu, BH_LANE_RUN, array, from, bytes), "copy");
 }
 
 const char *place_name(place where)

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include <bulkhash/bulkhash.h>
+
 typedef enum place { PLACE_PAGEABLE, PLACE_PINNED, PLACE_DEVICE, PLACE_NONE } place;
 
 #define PLACES 3 /* without PLACE_NONE */
@@ -25,6 +27,10 @@ void place_free(place where, void *memory);
 /* Copies to an array from memory of the test, and back. NULL: does nothing. */
 void place_set(void *array, const void *from, uint64_t bytes);
 void place_get(void *to, const void *array, uint64_t bytes);
+
+/* Puts the same into the stream of a context on a GPU, behind what is there: it is done at some later
+ * time, before what the stream gets from now on. */
+void place_set_later(bh_context *context, void *array, const void *from, uint64_t bytes);
 
 const char *place_name(place where);
 

@@ -346,6 +346,36 @@ static void statistics(void **state)
     }
 }
 
+/* While it grows a table has the grown part and the old copy of that part at most; rebuilt for many
+ * more keys, the old table, which is small. */
+static void peak_of_growth(void **state)
+{
+    (void)state;
+    for (uint64_t calls = 1; calls <= 100 && test_design() == BH_DYCUCKOO; calls *= 10) {
+        const uint64_t n = test_scaled(100000);
+        bh_table *table = table_new(context, 8, 8, 1);
+        batch all = batch_new(8, 8, n / calls);
+        bh_table_stats before = table_stats(table);
+        bh_table_stats after;
+
+        check(before.bytes_peak == before.bytes_total, "a new table has a peak of %llu bytes",
+              (unsigned long long)before.bytes_peak);
+        for (uint64_t first = 0; first + all.n <= n; first += all.n) {
+            for (uint64_t i = 0; i < all.n; i++) {
+                batch_set(&all, i, random_key(8, 3, first + i), i);
+            }
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        }
+        after = table_stats(table);
+        check(after.grows > 0 && after.bytes_peak >= after.bytes_total &&
+                  after.bytes_peak <= after.bytes_total + after.bytes_total / 4,
+              "%llu calls: %llu bytes, at most %llu", (unsigned long long)calls,
+              (unsigned long long)after.bytes_total, (unsigned long long)after.bytes_peak);
+        batch_free(&all);
+        bh_table_destroy(table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +386,7 @@ int main(void)
         cmocka_unit_test(clear_keeps_the_memory),
         cmocka_unit_test(compact_keeps_the_keys),
         cmocka_unit_test(statistics),
+        cmocka_unit_test(peak_of_growth),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

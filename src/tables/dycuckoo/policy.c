@@ -357,6 +357,7 @@ static void replace_blocks(dycuckoo *t, const bh_dy_geometry *g, const bh__block
 {
     uint32_t i;
 
+    bh__note_peak(&t->table, bytes);
     destroy_blocks(t->block, &t->table.backend->memory);
     for (i = 0; i < g->subtables; i++)
         t->block[i] = block[i];
@@ -501,6 +502,7 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
         bh__block_destroy(&larger, &backend->memory);
         return refused("to copy a part of the table");
     }
+    bh__note_peak(&t->table, larger.committed);
     bh__block_destroy(block, &backend->memory);
     *block = larger;
     return BH_OK;
@@ -516,6 +518,7 @@ static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     if (backend->pages != BH__PAGES_FAR) {
         bh__block_shrink(block, &backend->memory, bytes);
     } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
+        bh__note_peak(&t->table, smaller.committed);
         if (backend->copy(backend, &smaller, block, bytes, BH_TRY)) {
             bh__block larger = *block;
 
@@ -568,6 +571,7 @@ static bh_status grow(dycuckoo *t)
         return status;
 
     table->bytes = committed;
+    bh__note_peak(table, 0);
     table->changes++;
     g->subtable[subtable].doublings++;
     publish(t);
