@@ -373,8 +373,9 @@ BH_API void bh_table_destroy(bh_table *table);
  *           any other array of the call.
  *
  * The caller owns all arrays; they must stay unchanged until the call returns. On a CPU context
- * they lie in host memory. On a GPU each may lie on the host, from where it is copied part by
- * part, or on the device, where it is used in place; on another device it is BH_ERR_ARGUMENT.
+ * they lie in host memory: memory of a GPU is BH_ERR_ARGUMENT. On a GPU each may lie on the host,
+ * from where it is copied part by part, or on the device, where it is used in place; on another
+ * device it is BH_ERR_ARGUMENT.
  * Calls are synchronous: results are complete when the call returns. Any number of threads may
  * call the same table at once; on a GPU one call runs after the other. Large calls use the
  * context's executor, small ones run in the calling thread and wake no other, unless a large table
@@ -389,7 +390,9 @@ BH_API void bh_table_destroy(bh_table *table);
  * not; and those of bh_find, which change nothing, stay as if concurrent altogether, so beside a
  * thread that writes two of them may see the same key at instants in either order. From some
  * thousand elements on such a call takes temporary memory, 16 to 56 bytes per element for up to
- * 1,048,576 elements at a time; without it, it runs in the calling thread.
+ * 1,048,576 elements at a time; without it, it runs in the calling thread. On a GPU it takes 33 to
+ * 58 bytes per element, and what a sort needs, for up to 4,194,304 at a time or a part of as many as
+ * there is memory for; with none for 4,096 it is BH_ERR_MEMORY.
  *
  * Full table: the table grows inside the call. When a budget, the system's memory or the design
  * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns

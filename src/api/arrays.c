@@ -2,6 +2,7 @@
 #include "api/arrays.h"
 
 #include "base/checked.h"
+#include "base/elsewhere.h"
 #include "base/error.h"
 
 static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
@@ -30,13 +31,27 @@ static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
            from_b < from_a + n * a->bytes;
 }
 
-bh_status bh__check_arrays(const char *call, const bh__array *arrays, uint32_t count, uint64_t n)
+bh_status bh__check_reach(const char *call, const bh__backend *backend, const char *name,
+                          const void *data)
+{
+    if (backend->pages != BH__PAGES_FAR && data && bh__is_elsewhere(data))
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "%s: %s lies on a GPU, and the context is one on cores: copy it to the "
+                        "host, or make the context on \"cuda\"",
+                        call, name);
+    return BH_OK;
+}
+
+bh_status bh__check_arrays(const char *call, const bh__backend *backend, const bh__array *arrays,
+                           uint32_t count, uint64_t n)
 {
     uint32_t i, j;
 
     for (i = 0; i < count; i++) {
         bh_status status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
 
+        if (!status && arrays[i].bytes)
+            status = bh__check_reach(call, backend, arrays[i].name, arrays[i].data);
         if (status)
             return status;
     }

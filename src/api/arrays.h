@@ -5,7 +5,7 @@
 #ifndef BH_API_ARRAYS_H
 #define BH_API_ARRAYS_H
 
-#include "bulkhash/bulkhash.h"
+#include "tables/table.h"
 
 /* One array of a call. */
 typedef struct bh__array {
@@ -16,8 +16,13 @@ typedef struct bh__array {
     int output;
 } bh__array;
 
-/* NULL, alignment, the end of memory, and arrays that overlap where one is written; n is not 0.
- * Writes the error sentence. */
-bh_status bh__check_arrays(const char *call, const bh__array *arrays, uint32_t count, uint64_t n);
+/* NULL, alignment, the end of memory, memory of a GPU where the backend is the cores', and arrays
+ * that overlap where one is written; n is not 0. Writes the error sentence. */
+bh_status bh__check_arrays(const char *call, const bh__backend *backend, const bh__array *arrays,
+                           uint32_t count, uint64_t n);
+
+/* The same of memory of a GPU alone. */
+bh_status bh__check_reach(const char *call, const bh__backend *backend, const char *name,
+                          const void *data);
 
 #endif

@@ -40,7 +40,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     arrays[3].data = ops;
     arrays[3].bytes = 1;
     arrays[3].may_be_null = arrays[3].output = 0;
-    status = bh__check_arrays(call, arrays, ops ? 4 : 3, n);
+    status = bh__check_arrays(call, table->backend, arrays, ops ? 4 : 3, n);
     if (status)
         return status;
     /* Where arrays may be on a device its backend looks. */

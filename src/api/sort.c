@@ -30,7 +30,7 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
                         key_bytes, value_bytes);
     if (!n)
         return BH_OK;
-    status = bh__check_arrays("bh_sort", arrays, 2, n);
+    status = bh__check_arrays("bh_sort", context->backend, arrays, 2, n);
     if (status)
         return status;
     if (n == 1)

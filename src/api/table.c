@@ -1,6 +1,7 @@
 /* Tables: making them, and the calls that see or change the whole of one. */
 #include <string.h>
 
+#include "api/arrays.h"
 #include "api/context.h"
 #include "base/atomic.h"
 #include "base/checked.h"
@@ -182,6 +183,11 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
     if (values && (uint64_t)(uintptr_t)keys < value_array &&
         (uint64_t)(uintptr_t)values < key_array)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
+    status = bh__check_reach("bh_export", table->backend, "keys", keys);
+    if (!status)
+        status = bh__check_reach("bh_export", table->backend, "values", values);
+    if (status)
+        return status;
 
     since = bh__enter_alone(table);
     stamp = table->changes << CURSOR_BITS;

@@ -1,0 +1,86 @@
+/*
+ * Finding out that an address is not the host's. CUDA gives the memory of GPUs addresses in the same
+ * space as the host's, so a pointer shows nothing; but CUDA knows. A program that has such a pointer
+ * has the driver's library loaded. So that is looked for among what the program has loaded, once and
+ * again whenever it has loaded or closed something, and asked. Nothing is loaded for it.
+ */
+#define _GNU_SOURCE
+#include "base/elsewhere.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DRIVER "libcuda.so"
+
+/* What is asked for, by its numbers in cuda.h: they are part of the driver's binary interface. */
+enum { MEMORY_TYPE = 2, HOST_POINTER = 4, TYPE_DEVICE = 2 };
+
+/* cuPointerGetAttributes: of what it does not know it answers zeros. */
+typedef int get_attributes(unsigned count, int *attributes, void **data, uintptr_t address);
+
+/* What this thread knows of what the program has loaded. */
+static _Thread_local struct {
+    unsigned long long loads, closes; /* how often something was, when it last looked */
+    get_attributes *ask;              /* NULL: there is no driver */
+} known;
+
+typedef struct scan {
+    int anew;        /* something has come or gone */
+    char path[4096]; /* of the driver; "": it is not there */
+} scan;
+
+static int look(struct dl_phdr_info *info, size_t bytes, void *argument)
+{
+    scan *s = (scan *)argument;
+    const char *name = strrchr(info->dlpi_name, '/');
+
+    if (bytes < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        return 1;
+    if (!s->anew && known.loads == info->dlpi_adds && known.closes == info->dlpi_subs)
+        return 1;
+    s->anew = 1;
+    known.loads = info->dlpi_adds;
+    known.closes = info->dlpi_subs;
+    name = name ? name + 1 : info->dlpi_name;
+    if (!strncmp(name, DRIVER, strlen(DRIVER)))
+        snprintf(s->path, sizeof s->path, "%s", info->dlpi_name);
+    return 0;
+}
+
+static get_attributes *find_driver(const char *path)
+{
+    void *library = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    get_attributes *ask = NULL;
+    void *symbol;
+
+    if (!library)
+        return NULL;
+    symbol = dlsym(library, "cuPointerGetAttributes");
+    memcpy(&ask, &symbol, sizeof ask);
+    /* Whoever has loaded it keeps it. */
+    dlclose(library);
+    return ask;
+}
+
+int bh__is_elsewhere(const void *memory)
+{
+    int attributes[2] = {MEMORY_TYPE, HOST_POINTER};
+    unsigned type = 0;
+    void *on_host = NULL, *data[2];
+    scan s;
+
+    s.anew = 0;
+    s.path[0] = 0;
+    dl_iterate_phdr(look, &s);
+    if (s.anew)
+        known.ask = find_driver(s.path);
+    if (!memory || !known.ask)
+        return 0;
+    data[0] = &type;
+    data[1] = &on_host;
+    return !known.ask(2, attributes, data, (uintptr_t)memory) && type == TYPE_DEVICE && !on_host;
+}
