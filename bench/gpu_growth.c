@@ -119,16 +119,10 @@ static void run_finds(const work *w, const couple *c)
 
 static void run_repetition(const work *w, uint32_t repetition)
 {
-    const uint32_t salt = salt_of(repetition);
     bh_table_stats stats;
     couple c;
 
-    fill_keys(w->b, w->keys.host, 0, w->n, salt);
-    fill_keys(w->b, w->absent.host, w->n, w->n, salt);
-    fill_values(w->b, w->values.host, w->keys.host, w->n);
-    to_device(w->b, &w->keys);
-    to_device(w->b, &w->absent);
-    to_device(w->b, &w->values);
+    fill_mirrors(w->b, &w->keys, &w->absent, &w->values, w->n, salt_of(repetition));
     if (!run_growing(w, &w->results[IN_ONE], w->n, repetition, &c)) {
         gpu_unsupported(w->results, RESULTS);
         return;
@@ -154,7 +148,8 @@ void run_gpu_growth(bench *b)
     const uint64_t n = s->keys;
     result results[RESULTS] = {
         [IN_ONE] = {EXPERIMENT, .name = "insert, growing, one call", .op = "insert",
-                    .hit_rate = 0, .figure = "of insert, reserved"},
+                    .hit_rate = 0, .figure = "of insert, reserved",
+                    .bar = gpu_bar(b, BH_DYCUCKOO, 0.4)},
         [IN_CALLS] = {EXPERIMENT, .name = "insert, growing, calls of 2^20", .op = "insert",
                       .hit_rate = 0, .figure = "of the same calls, reserved"},
         [FIND] = {EXPERIMENT, .name = "find, grown", .op = "find", .hit_rate = 1,

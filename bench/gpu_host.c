@@ -145,7 +145,8 @@ void run_gpu_host(bench *b)
     const settings *s = &b->settings;
     const uint64_t n = s->keys, pair_bytes = s->key_bytes + s->value_bytes;
     result results[RESULTS] = {
-        [FIND] = {EXPERIMENT, .name = "find, pinned", .op = "find", .hit_rate = 1},
+        [FIND] = {EXPERIMENT, .name = "find, pinned", .op = "find", .hit_rate = 1,
+                  .bar = gpu_bar(b, BH_DYCUCKOO, 0.75)},
         [HALF] = {EXPERIMENT, .name = "find, pinned, half", .op = "find", .hit_rate = 0.5},
         [FIND_PAGEABLE] = {EXPERIMENT, .name = "find, pageable", .op = "find", .hit_rate = 1},
         [HALF_PAGEABLE] = {EXPERIMENT, .name = "find, pageable, half", .op = "find",

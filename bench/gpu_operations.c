@@ -29,8 +29,8 @@ static const struct {
 
 enum { INSERT, FIND, MISS, HALF, BY_SCHEDULE }; /* one of these for each schedule */
 enum {
-    INSERT_NEW, ASSIGN, ADD, ADD_ZIPF, ERASE, APPLY, EXPORT, CLEAR, SORT, INSERT_ZIPF, EQUAL, FIND_ONE,
-    INSERT_ONE,
+    INSERT_NEW, ASSIGN, ADD, ADD_ZIPF, ERASE, APPLY, EXPORT, CLEAR, SORT, INSERT_ZIPF, EQUAL, ORDERED,
+    ORDERED_ZIPF, FIND_ONE, INSERT_ONE,
     RESULTS
 };
 
@@ -127,16 +127,6 @@ static void expect_sum(const work *w, bh_table *table, uint64_t sum)
     expect(w, BH_FOUND, w->n);
     if (sum_of_values(w, &w->found) != (sum & mask))
         fail("the sum of all values is not that of all that was added");
-}
-
-static void make_keys(const work *w, uint32_t salt)
-{
-    fill_keys(w->b, w->keys.host, 0, w->n, salt);
-    fill_keys(w->b, w->absent.host, w->n, w->n, salt);
-    fill_values(w->b, w->values.host, w->keys.host, w->n);
-    to_device(w->b, &w->keys);
-    to_device(w->b, &w->absent);
-    to_device(w->b, &w->values);
 }
 
 static void run_finds(const work *w, bh_table *table, result *results)
@@ -352,12 +342,53 @@ static void run_removals(const work *w, bh_table *table)
         fail("the table is not what it should be after clearing it");
 }
 
+/* Keys drawn with a skew into a table that is empty. What each answers is known where equal keys
+ * take effect in order: no key is inserted twice then either. Answers 0 when it cannot be done. */
+static int run_zipf(const work *w, result *r, bh_table *table)
+{
+    uint64_t keys;
+
+    fill_values(w->b, w->found.host, w->mixed.host, w->n);
+    to_device(w->b, &w->found);
+    if (!measure(w, r, BH_INSERT, table, &w->mixed, &w->found, GPU_ADD_64))
+        return 0;
+    keys = stats_of(table).keys;
+    expect(w, BH_INSERTED, keys);
+    expect(w, BH_ASSIGNED, w->n - keys);
+    expect_present(w, table, &w->mixed);
+    return 1;
+}
+
+/* The same, and distinct keys, in a table that keeps the order of equal ones; beside how fast that
+ * goes in one that need not. `w->mixed` has the keys of the skew. */
+static void run_ordered(const work *w)
+{
+    result *distinct = &w->results[ORDERED], *zipf = &w->results[ORDERED_ZIPF];
+    bh_table *table;
+
+    if (!gpu_ordered_table_of(w->b, w->n, &table)) {
+        gpu_unsupported(distinct, 1);
+        gpu_unsupported(zipf, 1);
+        return;
+    }
+    if (measure(w, distinct, BH_INSERT, table, &w->keys, &w->values, GPU_ADD_64)) {
+        expect(w, BH_INSERTED, w->n);
+        expect_present(w, table, &w->keys);
+        sample(&distinct->value,
+               median(&distinct->mops) / median(&w->by_schedule[0][INSERT].mops));
+    }
+    check(bh_clear(table));
+    if (run_zipf(w, zipf, table))
+        sample(&zipf->value, median(&zipf->mops) / median(&w->by_schedule[0][INSERT].mops));
+    bh_table_destroy(table);
+}
+
 /* Into a table made for as many distinct keys: drawn with a skew, then all equal. */
 static void run_skewed(const work *w, uint32_t salt)
 {
     const uint64_t equal = w->n < EQUAL_KEYS ? w->n : EQUAL_KEYS;
     result *r = &w->results[EQUAL];
-    uint64_t keys, i;
+    uint64_t i;
     bh_table *table;
     gpu_call c;
     double taken;
@@ -365,15 +396,9 @@ static void run_skewed(const work *w, uint32_t salt)
     if (!gpu_table_of(w->b, BH_SCHEDULE_AUTO, w->n, &table))
         return;
     fill_zipf(w->b, w->mixed.host, w->keys.host, w->n, salt);
-    fill_values(w->b, w->found.host, w->mixed.host, w->n);
     to_device(w->b, &w->mixed);
-    to_device(w->b, &w->found);
-    if (measure(w, &w->results[INSERT_ZIPF], BH_INSERT, table, &w->mixed, &w->found, GPU_ADD_64)) {
-        keys = stats_of(table).keys;
-        expect(w, BH_INSERTED, keys);
-        expect(w, BH_ASSIGNED, w->n - keys);
-        expect_present(w, table, &w->mixed);
-    }
+    run_zipf(w, &w->results[INSERT_ZIPF], table);
+    run_ordered(w);
     for (i = 0; i < equal; i++)
         memcpy(key_at(w->b, w->mixed.host, i), w->absent.host, w->b->settings.key_bytes);
     to_device(w->b, &w->mixed);
@@ -399,7 +424,7 @@ static void run_repetition(const work *w, uint32_t repetition)
     bh_table_stats stats;
     uint32_t i;
 
-    make_keys(w, salt);
+    fill_mirrors(w->b, &w->keys, &w->absent, &w->values, w->n, salt);
     for (i = SCHEDULES; i--;) {
         bh_table_destroy(table);
         table = run_schedule(w, i);
@@ -443,11 +468,17 @@ static void run_size(bench *b, uint64_t n)
         [CLEAR] = {EXPERIMENT, .name = "clear", .op = "clear", .hit_rate = NO_HIT_RATE,
                    .figure = "of copying the table"},
         [SORT] = {EXPERIMENT, .name = "sort the same pairs", .op = "sort",
-                  .hit_rate = NO_HIT_RATE, .figure = "insert, reserved, of that"},
+                  .hit_rate = NO_HIT_RATE, .figure = "insert, reserved, of that",
+                  .bar = gpu_bar(b, BH_HASHFIGHT, 0.5)},
         [INSERT_ZIPF] = {EXPERIMENT, .name = "insert, Zipf 0.99", .op = "insert",
                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99"},
         [EQUAL] = {EXPERIMENT, .name = "insert, all equal", .op = "insert",
                    .hit_rate = NO_HIT_RATE, .skew = "equal", .figure = "milliseconds a call"},
+        [ORDERED] = {EXPERIMENT, .name = "insert, ordered", .op = "insert", .hit_rate = 0,
+                     .figure = "of insert, reserved"},
+        [ORDERED_ZIPF] = {EXPERIMENT, .name = "insert, ordered, Zipf 0.99", .op = "insert",
+                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99",
+                          .figure = "of insert, reserved"},
         [FIND_ONE] = {EXPERIMENT, .name = "find, one key", .op = "find", .hit_rate = 1,
                       .figure = "microseconds a call"},
         [INSERT_ONE] = {EXPERIMENT, .name = "insert, one key there", .op = "insert",
@@ -470,6 +501,11 @@ static void run_size(bench *b, uint64_t n)
                      schedules[i].name);
             each[i][j].name = names[i][j];
         }
+    }
+    if (n == s->keys) {
+        each[0][FIND].bar = gpu_bar(b, BH_DYCUCKOO, 0.7);
+        each[0][MISS].bar = gpu_bar(b, BH_DYCUCKOO, 0.6);
+        each[0][INSERT].bar = gpu_bar(b, BH_DYCUCKOO, 0.6);
     }
     for (repetition = 0; repetition < s->repetitions; repetition++)
         run_repetition(&w, repetition);

@@ -25,6 +25,17 @@ uint32_t gpu_sizes(const bench *b, uint64_t sizes[2])
 
 /* --- arrays -------------------------------------------------------------------------------- */
 
+void fill_mirrors(const bench *b, const mirrored *keys, const mirrored *absent,
+                  const mirrored *values, uint64_t n, uint32_t salt)
+{
+    fill_keys(b, keys->host, 0, n, salt);
+    fill_keys(b, absent->host, n, n, salt);
+    fill_values(b, values->host, keys->host, n);
+    to_device(b, keys);
+    to_device(b, absent);
+    to_device(b, values);
+}
+
 void *gpu_pinned(const bench *b, uint64_t bytes)
 {
     void *memory;
@@ -200,15 +211,37 @@ static int done(bh_status status)
     return !status;
 }
 
-int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table)
+static bh_table_options options_for(const bench *b, uint64_t capacity)
 {
     bh_table_options options;
 
     bh_table_options_init(&options, b->settings.key_bytes, b->settings.value_bytes, capacity);
     options.design = b->settings.design_is;
     options.max_fill = b->settings.fill;
+    return options;
+}
+
+int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table)
+{
+    bh_table_options options = options_for(b, capacity);
+
     options.schedule = schedule;
     return done(bh_table_create(b->context, &options, table));
+}
+
+int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table)
+{
+    bh_table_options options = options_for(b, capacity);
+
+    options.duplicates = BH_DUPLICATES_ORDERED;
+    return done(bh_table_create(b->context, &options, table));
+}
+
+double gpu_bar(const bench *b, bh_design design, double bar)
+{
+    const settings *s = &b->settings;
+
+    return s->design_is == design && s->key_bytes == 4 && s->value_bytes == 4 ? bar : 0;
 }
 
 void gpu_unsupported(result *results, uint32_t count)

@@ -52,6 +52,11 @@ void mirror_free(const bench *b, mirrored *m);
 void to_device(const bench *b, const mirrored *m);
 void to_host(const bench *b, const mirrored *m);
 
+/* Fresh keys for a repetition, as many absent ones, and the values that go with the first; on both
+ * sides. */
+void fill_mirrors(const bench *b, const mirrored *keys, const mirrored *absent,
+                  const mirrored *values, uint64_t n, uint32_t salt);
+
 /* Pinned memory of the host, zeroed; for gpu_free_pinned(). */
 void *gpu_pinned(const bench *b, uint64_t bytes);
 void gpu_free_pinned(const bench *b, void *memory);
@@ -80,6 +85,12 @@ double gpu_copying(const bench *b, uint64_t bytes);
 
 /* A table of the settings' design and widths. Answers 0 when that cannot be had. */
 int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table);
+
+/* The same with BH_DUPLICATES_ORDERED. */
+int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table);
+
+/* What is asked of 4+4-byte pairs of a design; 0 where these are others. */
+double gpu_bar(const bench *b, bh_design design, double bar);
 
 /* Notes that the design can do nothing of this. */
 void gpu_unsupported(result *results, uint32_t count);

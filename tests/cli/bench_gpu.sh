@@ -67,6 +67,8 @@ export .*of copying the pairs
 clear .*of copying the table
 insert, Zipf 0.99 .*G additions/s .*ratio
 insert, all equal .*milliseconds a call
+insert, ordered .*G additions/s .*of insert, reserved
+insert, ordered, Zipf 0.99 .*G additions/s .*of insert, reserved
 find, one key .*microseconds a call
 insert, one key there .*microseconds a call
 insert, growing, one call .*of insert, reserved
