@@ -76,9 +76,9 @@ static allocation list[ALLOCATIONS_MOST];
 static uint32_t allocations;
 static uint64_t used, requests, told;
 
-/* Slices, and bytes that were copied to the device. */
-extern __attribute__((visibility("default"))) uint64_t bh__fake_counts[2];
-uint64_t bh__fake_counts[2];
+/* Slices, bytes that were copied to the device, elements of slices, and sorts. */
+extern __attribute__((visibility("default"))) uint64_t bh__fake_counts[4];
+uint64_t bh__fake_counts[4];
 
 static uint64_t number(const char *name)
 {
@@ -491,6 +491,7 @@ static void perform_slice(const request *r)
     bh_system system;
 
     bh__fake_counts[0]++;
+    bh__fake_counts[2] += n;
     bh_system_default(&system);
     if (n != job->count)
         abort();
@@ -806,6 +807,7 @@ static int fake_sort_by_key(const bh__where *where, const bh__sort *sort)
 
     if (!enter(&a, where))
         return 0;
+    bh__fake_counts[3]++;
     done = bh__unit_primitives_scalar()->sort_by_key(&a.where, sort);
     leave();
     return done;

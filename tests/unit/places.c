@@ -190,7 +190,13 @@ static void lookups(void **state)
     }
 }
 
-/* What the fake module has done so far: slices, and bytes copied to the device. */
+static bool places_are_fake(void)
+{
+    const char *module = getenv("BULKHASH_CUDA_MODULE");
+    return module != NULL && strstr(module, "fake") != NULL;
+}
+
+/* What the fake module has done so far: see tests/fake/module.c. */
 static const uint64_t *fake_counts(void)
 {
     const char *reason = "";
@@ -424,10 +430,161 @@ static void the_stream_comes_first(void **state)
     arrays_free(&a);
 }
 
-static bool places_are_fake(void)
+/* In a large call of a few keys each key is seen to once: the others of it would wait for its lock. They
+ * all answer, and count. */
+enum { FEW = 100, MANY = (1 << 20) + 7 };
+
+static uint64_t launched_for(bh_status (*call)(bh_table *, const arrays *), bh_table *table,
+                             arrays *a)
 {
-    const char *module = getenv("BULKHASH_CUDA_MODULE");
-    return module != NULL && strstr(module, "fake") != NULL;
+    const uint64_t before = places_are_fake() ? fake_counts()[2] : 0;
+
+    arrays_put(a);
+    check_status(call(table, a), BH_OK);
+    arrays_take(a);
+    return places_are_fake() ? fake_counts()[2] - before : 0;
+}
+
+static bh_status call_insert(bh_table *table, const arrays *a)
+{
+    return bh_insert(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
+static bh_status call_insert_new(bh_table *table, const arrays *a)
+{
+    return bh_insert_new(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
+static bh_status call_update(bh_table *table, const arrays *a)
+{
+    return bh_update(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
+static bh_status call_add(bh_table *table, const arrays *a)
+{
+    return bh_reduce(table, BH_ADD, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
+static bh_status call_max(bh_table *table, const arrays *a)
+{
+    return bh_reduce(table, BH_MAX, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
+static bh_status call_erase(bh_table *table, const arrays *a)
+{
+    return bh_erase(table, a->there[KEYS], a->n, a->there[OUTCOMES]);
+}
+
+static uint64_t count_told(const arrays *a, uint8_t outcome)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < a->n; i++) {
+        count += ((const uint8_t *)a->own[OUTCOMES])[i] == outcome;
+    }
+    return count;
+}
+
+static void equal_keys(void **state)
+{
+    static const struct {
+        bh_status (*call)(bh_table *, const arrays *);
+        uint8_t first, rest; // what the first of a key answers, and the others
+    } calls[] = {
+        {call_update, BH_MISSING, BH_MISSING},     {call_add, BH_INSERTED, BH_ASSIGNED},
+        {call_insert_new, BH_FOUND, BH_FOUND},     {call_max, BH_ASSIGNED, BH_ASSIGNED},
+        {call_update, BH_ASSIGNED, BH_ASSIGNED},   {call_erase, BH_ERASED, BH_MISSING},
+        {call_insert_new, BH_INSERTED, BH_FOUND},  {call_erase, BH_ERASED, BH_MISSING},
+        {call_insert, BH_INSERTED, BH_ASSIGNED},
+    };
+    arrays a = arrays_new(8, 8, MANY, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, PLACE_NONE);
+    bh_table *table = table_new(context, 8, 8, FEW);
+    uint64_t sums[FEW] = {0}, sorts;
+    (void)state;
+
+    for (uint64_t i = 0; i < a.n; i++) {
+        test_store(a.own[KEYS], 8, i, i % FEW);
+        test_store(a.own[VALUES], 8, i, i);
+        sums[i % FEW] += i;
+    }
+    for (size_t c = 0; c < TEST_COUNT(calls); c++) {
+        const uint64_t launched = launched_for(calls[c].call, table, &a);
+        const uint64_t rest = calls[c].rest == calls[c].first ? a.n : a.n - FEW;
+
+        check(launched < a.n / 8, "call %zu: %llu elements were run one by one", c,
+              (unsigned long long)launched);
+        check(count_told(&a, calls[c].rest) == rest &&
+                  (rest == a.n || count_told(&a, calls[c].first) == FEW),
+              "call %zu: %llu of the first answers, %llu of the others", c,
+              (unsigned long long)count_told(&a, calls[c].first),
+              (unsigned long long)count_told(&a, calls[c].rest));
+        if (calls[c].call != call_erase && calls[c].first != BH_MISSING) {
+            uint64_t keys[FEW], values[FEW];
+
+            for (uint64_t k = 0; k < FEW; k++) {
+                keys[k] = k;
+            }
+            check_status(bh_find(table, keys, FEW, values, NULL), BH_OK);
+            for (uint64_t k = 0; k < FEW; k++) {
+                const bool is_sum = c >= 1 && c <= 3; // a sum is larger than any value
+                check(is_sum ? values[k] == sums[k] : values[k] < a.n && values[k] % FEW == k,
+                      "call %zu: key %llu has value %llu", c, (unsigned long long)k,
+                      (unsigned long long)values[k]);
+            }
+        }
+    }
+    // Where no two are equal nothing is sorted.
+    for (uint64_t i = 0; i < a.n; i++) {
+        test_store(a.own[KEYS], 8, i, random_key(8, 1, i));
+    }
+    bh_table_destroy(table);
+    table = table_new(context, 8, 8, MANY);
+    sorts = places_are_fake() ? fake_counts()[3] : 0;
+    (void)launched_for(call_insert, table, &a);
+    check(!places_are_fake() || fake_counts()[3] == sorts, "different keys were sorted");
+    check(count_told(&a, BH_INSERTED) == a.n, "not all are inserted");
+    bh_table_destroy(table);
+    arrays_free(&a);
+}
+
+/* With little memory a part is sorted some elements at a time, and one key after the other comes and
+ * goes across all of these. */
+static void ordered_in_little_memory(void **state)
+{
+    arrays a = arrays_new(8, 8, MANY, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE);
+    bh_table_options options = table_options(8, 8, FEW);
+    bh_table *table = NULL;
+    uint64_t sorts;
+    (void)state;
+
+    options.duplicates = BH_DUPLICATES_ORDERED;
+    table = table_with(context, &options);
+    for (uint64_t i = 0; i < a.n; i++) {
+        test_store(a.own[KEYS], 8, i, i % FEW);
+        test_store(a.own[VALUES], 8, i, i);
+        ((uint8_t *)a.own[OPS])[i] = i / FEW % 2 == 0 ? BH_INSERT : BH_ERASE;
+    }
+    arrays_put(&a);
+    // For the arrays and the names of elements, but for a quarter of a sort and not for a whole one.
+    sorts = places_are_fake() ? fake_counts()[3] : 0;
+    setenv("BULKHASH_FAKE_MEMORY", "50000000", 1);
+    check_status(bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], a.n,
+                          a.there[OUTCOMES]),
+                 BH_OK);
+    unsetenv("BULKHASH_FAKE_MEMORY");
+    check(!places_are_fake() || fake_counts()[3] > sorts + 1, "all was sorted at once");
+    arrays_take(&a);
+    for (uint64_t i = 0; i < a.n; i++) {
+        arrays_check(&a, i, i / FEW % 2 == 0 ? BH_INSERTED : BH_ERASED, i);
+    }
+    check_status(bh_insert(table, a.there[KEYS], a.there[VALUES], a.n, a.there[OUTCOMES]), BH_OK);
+    arrays_take(&a);
+    // The last round, which is not whole, has erased.
+    for (uint64_t i = 0; i < a.n; i++) {
+        arrays_check(&a, i, i < MANY % FEW ? BH_INSERTED : BH_ASSIGNED, i);
+    }
+    bh_table_destroy(table);
+    arrays_free(&a);
 }
 
 static int places_begin(void **state)
@@ -459,6 +616,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lookups), cmocka_unit_test(mixed_operations), cmocka_unit_test(changes),
         cmocka_unit_test(exports), cmocka_unit_test(threads), cmocka_unit_test(the_stream_comes_first),
+        cmocka_unit_test(equal_keys), cmocka_unit_test(ordered_in_little_memory),
     };
     const struct CMUnitTest counts[] = {
         cmocka_unit_test(values_that_nobody_needs),
