@@ -82,8 +82,8 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (!plan.kernels && backend->pages == BH__PAGES_FAR)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "on a GPU this version has BH_DYCUCKOO and BH_HASHFIGHT with keys of 4 or 8 "
-                        "and values of 0, 4 or 8 bytes, values beside their keys; the schedules "
-                        "of a GPU in BH_DYCUCKOO with keys and values of 4 bytes");
+                        "and values of 0, 4 or 8 bytes; the schedules to compare in BH_DYCUCKOO "
+                        "with keys and values of 4 bytes, side by side");
     if (backend->pages == BH__PAGES_FAR && plan.options.schedule == BH_SCHEDULE_REGIONS)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "on a GPU this version does not sort lookups (BH_SCHEDULE_REGIONS)");

@@ -11,24 +11,27 @@
 #define BH_INSTANCE_FILE "cuda/find_instance.h"
 #include "tables/instances.h"
 
-int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
-                 uint64_t count)
+int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
+                 bh__cuda_job *job, uint64_t count)
 {
-    static int (*const finds[2][3])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count) = {
-        {bh_gpu_find_k4v0_0, bh_gpu_find_k4v4_0, bh_gpu_find_k4v8_0},
-        {bh_gpu_find_k8v0_0, bh_gpu_find_k8v4_0, bh_gpu_find_k8v8_0},
+    static int (*const finds[2][2][3])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count) = {
+        {{bh_gpu_find_k4v0_0, bh_gpu_find_k4v4_0, bh_gpu_find_k4v8_0},
+         {bh_gpu_find_k8v0_0, bh_gpu_find_k8v4_0, bh_gpu_find_k8v8_0}},
+        {{0, bh_gpu_find_k4v4_1, bh_gpu_find_k4v8_1}, {0, bh_gpu_find_k8v4_1, bh_gpu_find_k8v8_1}},
     };
 
-    return finds[key_bytes / 8][value_bytes / 4](gpu, job, count);
+    return finds[apart][key_bytes / 8][value_bytes / 4](gpu, job, count);
 }
 
-int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
-                   uint64_t count)
+int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
+                   bh__cuda_job *job, uint64_t count)
 {
-    static int (*const surveys[2][3])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count) = {
-        {bh_gpu_survey_k4v0_0, bh_gpu_survey_k4v4_0, bh_gpu_survey_k4v8_0},
-        {bh_gpu_survey_k8v0_0, bh_gpu_survey_k8v4_0, bh_gpu_survey_k8v8_0},
+    static int (*const surveys[2][2][3])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count) = {
+        {{bh_gpu_survey_k4v0_0, bh_gpu_survey_k4v4_0, bh_gpu_survey_k4v8_0},
+         {bh_gpu_survey_k8v0_0, bh_gpu_survey_k8v4_0, bh_gpu_survey_k8v8_0}},
+        {{0, bh_gpu_survey_k4v4_1, bh_gpu_survey_k4v8_1},
+         {0, bh_gpu_survey_k8v4_1, bh_gpu_survey_k8v8_1}},
     };
 
-    return surveys[key_bytes / 8][value_bytes / 4](gpu, job, count);
+    return surveys[apart][key_bytes / 8][value_bytes / 4](gpu, job, count);
 }

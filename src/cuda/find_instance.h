@@ -1,5 +1,4 @@
 /* One pair of widths of the lookups of find.cu. */
-#if !BH_APART
 #include "tables/dycuckoo/ops.h"
 
 #define GPU(name) BH_NAME(bh_gpu_##name)
@@ -81,7 +80,6 @@ static int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 }
 
 #undef GPU
-#endif
 
 #undef BH_KEY_BYTES
 #undef BH_VALUE_BYTES

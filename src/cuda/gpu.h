@@ -42,10 +42,10 @@ static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
 
 /* find.cu: the lookups of each pair of widths, by key_bytes / 8 and value_bytes / 4. Functions and
  * not an array of them: constants of another file are not there yet when this one's are made. */
-int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
-                 uint64_t count);
-int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
-                   uint64_t count);
+int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
+                 bh__cuda_job *job, uint64_t count);
+int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
+                   bh__cuda_job *job, uint64_t count);
 
 typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 
@@ -65,8 +65,9 @@ extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
 
-/* update.cu, hashfight.cu: the kernels of each pair of widths. */
+/* update.cu, update_apart.cu (with values), hashfight.cu: the kernels of each pair of widths. */
 const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes);
+const bh__gpu_kernels *bh__gpu_dycuckoo_apart(uint32_t key_bytes, uint32_t value_bytes);
 const bh__gpu_kernels *bh__gpu_hashfight(uint32_t key_bytes, uint32_t value_bytes);
 
 /* effects.cu */

@@ -291,16 +291,18 @@ static const bh__cuda_kernels *scheduled(bh_schedule schedule)
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
     if ((o->design != BH_DYCUCKOO && o->design != BH_HASHFIGHT) ||
-        (o->design == BH_DYCUCKOO && o->dycuckoo.values_apart) ||
         (o->key_bytes != 4 && o->key_bytes != 8) ||
         (o->value_bytes != 0 && o->value_bytes != 4 && o->value_bytes != 8))
         return NULL;
     if (o->schedule > BH_SCHEDULE_REGIONS)
-        return o->design == BH_DYCUCKOO && o->key_bytes == 4 && o->value_bytes == 4
+        return o->design == BH_DYCUCKOO && o->key_bytes == 4 && o->value_bytes == 4 &&
+                       !o->dycuckoo.values_apart
                    ? scheduled(o->schedule)
                    : NULL;
     if (o->design == BH_HASHFIGHT)
         return &bh__gpu_hashfight(o->key_bytes, o->value_bytes)->known;
+    if (o->dycuckoo.values_apart && o->value_bytes)
+        return &bh__gpu_dycuckoo_apart(o->key_bytes, o->value_bytes)->known;
     return &bh__gpu_dycuckoo(o->key_bytes, o->value_bytes)->known;
 }
 

@@ -1,8 +1,9 @@
 /*
- * What changes a table on a GPU: operations, a thread for each element, and passes.
+ * What changes a table on a GPU: operations, a thread for each element, and passes. Of tables that keep
+ * keys and values side by side.
  */
+#define BH_CUDA_APART 0
 #define BH_TARGET_CUDA 1
-
 #include "targets/target.h"
 
 #include "cuda/gpu.h"

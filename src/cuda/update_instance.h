@@ -1,5 +1,6 @@
-/* One pair of widths of update.cu: the kernels, and the functions that launch them. */
-#if !BH_APART
+/* One pair of widths of update.cu or update_apart.cu: the kernels, and the functions that launch
+ * them. */
+#if BH_APART == BH_CUDA_APART
 #include "cuda/kernels.h"
 
 #define GPU(name) BH_NAME(bh_gpu_##name)
@@ -34,12 +35,12 @@
 
 static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
-    return bh__gpu_find(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, count);
+    return bh__gpu_find(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART, gpu, job, count);
 }
 
 static int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
-    return bh__gpu_survey(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, count);
+    return bh__gpu_survey(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART, gpu, job, count);
 }
 
 LAUNCH_SLICE(insert)

@@ -455,14 +455,14 @@ static void fit_hashfight(bh__cuda_kernels *k)
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
-    static fake_kernels made[2][2][3];
+    static fake_kernels made[2][2][2][3];
+    const bool apart = o->design == BH_DYCUCKOO && o->dycuckoo.values_apart;
     fake_kernels *k;
 
-    if ((o->design == BH_DYCUCKOO && o->dycuckoo.values_apart) ||
-        o->schedule > BH_SCHEDULE_REGIONS || !bh__unit_scalar(o))
+    if (o->schedule > BH_SCHEDULE_REGIONS || !bh__unit_scalar(o))
         return NULL;
     pthread_mutex_lock(&mutex);
-    k = &made[o->design == BH_HASHFIGHT][o->key_bytes / 8][o->value_bytes / 4];
+    k = &made[o->design == BH_HASHFIGHT][apart][o->key_bytes / 8][o->value_bytes / 4];
     k->scalar = bh__unit_scalar(o);
     k->key_bytes = o->key_bytes;
     k->value_bytes = o->value_bytes;
