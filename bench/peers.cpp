@@ -46,8 +46,9 @@ namespace {
 /* What a table says of itself unless it says otherwise: one thread at a time writes, several may
  * find, keys come in any order and can be erased, and the loops do not look ahead. */
 struct traits {
-    static constexpr bool threads = false, in_order = false, erases = true;
-    static constexpr uint64_t ahead = 0;
+    /* Where no peer is there, nobody asks. */
+    [[maybe_unused]] static constexpr bool threads = false, in_order = false, erases = true;
+    [[maybe_unused]] static constexpr uint64_t ahead = 0;
 };
 
 template <class T> struct loops {
