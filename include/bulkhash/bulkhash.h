@@ -390,7 +390,7 @@ BH_API void bh_table_destroy(bh_table *table);
  * not; and those of bh_find, which change nothing, stay as if concurrent altogether, so beside a
  * thread that writes two of them may see the same key at instants in either order. From some
  * thousand elements on such a call takes temporary memory, 16 to 56 bytes per element for up to
- * 1,048,576 elements at a time; without it, it runs in the calling thread. On a GPU it takes 33 to
+ * 1,048,576 elements at a time; without it, it runs in the calling thread. On a GPU it takes 27 to
  * 58 bytes per element, and what a sort needs, for up to 4,194,304 at a time or a part of as many as
  * there is memory for; with none for 4,096 it is BH_ERR_MEMORY.
  *
@@ -454,8 +454,9 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  *
  * These see or change one instant of the table: they wait until the running slices of other
  * calls (some thousand operations each; on a GPU whole calls) have ended, and others wait for them.
- * On a GPU each may also answer BH_ERR_DEVICE, once it has failed, and an export to arrays of the
- * host BH_ERR_MEMORY, without temporary memory.
+ * On a GPU each may also answer BH_ERR_DEVICE: the GPU refused a copy or a launch, the table holds what
+ * it held and works, though it may have grown part of the way; or it failed, and then every later call
+ * on the context says so. An export may answer BH_ERR_MEMORY, without temporary memory.
  * ------------------------------------------------------------------------------------------ */
 
 /*

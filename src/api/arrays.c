@@ -31,30 +31,34 @@ static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
            from_b < from_a + n * a->bytes;
 }
 
-bh_status bh__check_reach(const char *call, const bh__backend *backend, const char *name,
-                          const void *data)
+bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
+                          uint32_t count)
 {
-    if (backend->pages != BH__PAGES_FAR && data && bh__is_elsewhere(data))
-        return bh__fail(BH_ERR_ARGUMENT,
-                        "%s: %s lies on a GPU, and the context is one on cores: copy it to the "
-                        "host, or make the context on \"cuda\"",
-                        call, name);
+    uint32_t i;
+
+    if (backend->pages == BH__PAGES_FAR || !bh__may_be_elsewhere())
+        return BH_OK;
+    for (i = 0; i < count; i++)
+        if (arrays[i].bytes && bh__is_elsewhere(arrays[i].data))
+            return bh__fail(BH_ERR_ARGUMENT,
+                            "%s: %s lies on a GPU, and the context is one on cores: copy it to the "
+                            "host, or make the context on \"cuda\"",
+                            call, arrays[i].name);
     return BH_OK;
 }
 
 bh_status bh__check_arrays(const char *call, const bh__backend *backend, const bh__array *arrays,
                            uint32_t count, uint64_t n)
 {
+    bh_status status = BH_OK;
     uint32_t i, j;
 
-    for (i = 0; i < count; i++) {
-        bh_status status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
-
-        if (!status && arrays[i].bytes)
-            status = bh__check_reach(call, backend, arrays[i].name, arrays[i].data);
-        if (status)
-            return status;
-    }
+    for (i = 0; i < count && !status; i++)
+        status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
+    if (!status)
+        status = bh__check_reach(call, backend, arrays, count);
+    if (status)
+        return status;
     for (i = 0; i < count; i++)
         for (j = i + 1; j < count; j++)
             if ((arrays[i].output || arrays[j].output) && overlap(&arrays[i], &arrays[j], n))

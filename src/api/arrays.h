@@ -22,7 +22,7 @@ bh_status bh__check_arrays(const char *call, const bh__backend *backend, const b
                            uint32_t count, uint64_t n);
 
 /* The same of memory of a GPU alone. */
-bh_status bh__check_reach(const char *call, const bh__backend *backend, const char *name,
-                          const void *data);
+bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
+                          uint32_t count);
 
 #endif

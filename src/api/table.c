@@ -161,6 +161,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
 {
     uint64_t since, at, stamp, key_array, value_array;
     uint64_t key_bytes, value_bytes;
+    bh__array arrays[2] = {{"keys", NULL, 1, 0, 1}, {"values", NULL, 1, 1, 1}};
     bh_status status = BH_OK;
 
     if (!table || !cursor || !count)
@@ -183,9 +184,9 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
     if (values && (uint64_t)(uintptr_t)keys < value_array &&
         (uint64_t)(uintptr_t)values < key_array)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
-    status = bh__check_reach("bh_export", table->backend, "keys", keys);
-    if (!status)
-        status = bh__check_reach("bh_export", table->backend, "values", values);
+    arrays[0].data = keys;
+    arrays[1].data = values;
+    status = bh__check_reach("bh_export", table->backend, arrays, 2);
     if (status)
         return status;
 

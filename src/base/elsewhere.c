@@ -66,11 +66,8 @@ static get_attributes *find_driver(const char *path)
     return ask;
 }
 
-int bh__is_elsewhere(const void *memory)
+int bh__may_be_elsewhere(void)
 {
-    int attributes[2] = {MEMORY_TYPE, HOST_POINTER};
-    unsigned type = 0;
-    void *on_host = NULL, *data[2];
     scan s;
 
     s.anew = 0;
@@ -78,6 +75,15 @@ int bh__is_elsewhere(const void *memory)
     dl_iterate_phdr(look, &s);
     if (s.anew)
         known.ask = find_driver(s.path);
+    return known.ask != NULL;
+}
+
+int bh__is_elsewhere(const void *memory)
+{
+    int attributes[2] = {MEMORY_TYPE, HOST_POINTER};
+    unsigned type = 0;
+    void *on_host = NULL, *data[2];
+
     if (!memory || !known.ask)
         return 0;
     data[0] = &type;

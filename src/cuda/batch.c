@@ -140,26 +140,52 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     return error;
 }
 
-/*
- * The policy has seen to a slice of the list's first `count` elements. The outcomes of those that
- * are done, or refused, are written; the names of the others move to the end of these `count`
- * places. Answers in *kept how many they are.
- */
-static int settle_few(bh__call *c, few *f, uint32_t *names, uint32_t count,
-                      const bh__slice *slice, int refused, uint32_t *kept)
+/* Brings what the policy has left of a slice, and the outcomes of the others. */
+static int read_few(const bh__call *c, few *f, uint32_t count, const bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
-    uint8_t *outcomes = c->work.array[BH_ARRAY_OUTCOMES];
-    uint32_t sorted[FEW], done = 0, keep, i;
-    int waited;
     int error = m->copy(gpu, BH_LANE_RUN, f->list, slice->list,
                         (uint64_t)slice->stalled * sizeof *f->list);
 
     if (!error)
         error = m->copy(gpu, BH_LANE_RUN, f->outcomes, slice->outcomes, count);
-    if (!error)
-        error = m->wait(gpu, BH_LANE_RUN);
+    return error ? error : m->wait(gpu, BH_LANE_RUN);
+}
+
+/* Sends names back to their list; the first `done` of them are done, and these are their outcomes. */
+static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint32_t *sorted,
+                    uint32_t count, uint32_t done, const bh__slice *slice)
+{
+    const bh__cuda_module *m = c->cuda->module;
+    bh__gpu *gpu = c->cuda->gpu;
+    uint8_t *outcomes = c->work.array[BH_ARRAY_OUTCOMES];
+    int waited;
+    int error = m->copy(gpu, BH_LANE_RUN, names, sorted, (uint64_t)count * sizeof *names);
+
+    if (!error && outcomes && done) {
+        error = m->copy(gpu, BH_LANE_RUN, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
+        if (!error)
+            error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
+    }
+    waited = m->wait(gpu, BH_LANE_RUN); /* also for `sorted`, which ends with the caller */
+    return error ? error : waited;
+}
+
+/*
+ * The policy has seen to a slice of the list's first `count` elements. The outcomes of those that
+ * are done, or refused, are written; the names of the others move to the end of these `count`
+ * places. Answers in *kept how many they are. It has been done, and must be told: what is refused is
+ * asked for twice.
+ */
+static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count,
+                      const bh__slice *slice, int refused, uint32_t *kept)
+{
+    uint32_t sorted[FEW], done = 0, keep, i;
+    int error = read_few(c, f, count, slice);
+
+    if (error)
+        error = read_few(c, f, count, slice);
     if (error)
         return error;
     memset(f->left, 0, count);
@@ -182,14 +208,8 @@ static int settle_few(bh__call *c, few *f, uint32_t *names, uint32_t count,
             sorted[done++] = f->names[i];
         }
     }
-    error = m->copy(gpu, BH_LANE_RUN, names, sorted, (uint64_t)count * sizeof *names);
-    if (!error && outcomes && done) {
-        error = m->copy(gpu, BH_LANE_RUN, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
-        if (!error)
-            error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
-    }
-    waited = m->wait(gpu, BH_LANE_RUN); /* also for `sorted`, which ends here */
-    return error ? error : waited;
+    error = tell_few(c, f, names, sorted, count, done, slice);
+    return error ? tell_few(c, f, names, sorted, count, done, slice) : 0;
 }
 
 /* Has the policy see to the first elements of a list; *names and *count become what is left. */
@@ -224,9 +244,6 @@ static bh_status resolve(bh__call *c, uint32_t **names, uint64_t *count)
         refused = resolved == BH_RESOLVED_REFUSED;
         status = bh__cuda_alive(c->cuda);
         if (!status)
-            error = settle_few(c, &f, *names, some, &slice, refused, &kept);
-        /* What has been done must be told: once more. */
-        if (!status && error)
             error = bh__cuda_note(c->cuda,
                                   settle_few(c, &f, *names, some, &slice, refused, &kept));
         if (!status && refused && !c->status)
@@ -370,6 +387,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
     bh_status status = BH_OK;
     uint32_t turn = 0;
 
+    c->vain = 0;
     for (;;) {
         uint32_t *stalled = c->names[turn];
         bh__cuda_job job;
@@ -394,7 +412,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
              * keys have moved. When it helps nobody, one thread looks further for a few. */
             status = resolve(c, &stalled, &count);
             /* Each time one thread has searched far in vain for some: the others stay undone. */
-            if (status || !count || c->vain == VAIN_MOST)
+            if (status || !count || c->vain >= VAIN_MOST)
                 return status;
         }
         names = stalled;
@@ -527,6 +545,9 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
                                        : bh__call_change(c, s->count);
     if (lookups && status)
         return status;
+    /* What was asked for before something was refused may still be on its way to the answers. */
+    if (status)
+        (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     error = bh__ferry_send(&c->ferry, s);
     /* What has been done and cannot be told, asked for twice, is lost. */
     if (error && !lookups)
@@ -591,6 +612,13 @@ static int take(bh__call *c)
     return error;
 }
 
+static bh_status refused_ops(const bh__call *c, int error)
+{
+    return bh__fail(BH_ERR_DEVICE, "bh_apply: the GPU refused to look at the operations: %.200s; "
+                                   "nothing was done",
+                    c->cuda->module->message(error));
+}
+
 /* An array of operations on the device is looked at there. */
 static bh_status check_ops(bh__call *c, const bh__batch *batch)
 {
@@ -604,7 +632,7 @@ static bh_status check_ops(bh__call *c, const bh__batch *batch)
         return BH_OK;
     if (c->ferry.array[BH_ARRAY_OPS].where != BH_IS_HERE) {
         error = bh__cuda_catch_up(c->cuda);
-        return error ? bh__call_failed(c, error)
+        return error ? refused_ops(c, error)
                      : bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
     }
     error = m->first_above(c->cuda->gpu, batch->ops, batch->n,
@@ -615,7 +643,7 @@ static bh_status check_ops(bh__call *c, const bh__batch *batch)
         error = m->copy(c->cuda->gpu, BH_LANE_RUN, &op, batch->ops + first, 1);
     if (!error)
         error = m->wait(c->cuda->gpu, BH_LANE_RUN);
-    return error ? bh__call_failed(c, error) : bh__check_ops("bh_apply", &op, 1, first, has_values);
+    return error ? refused_ops(c, error) : bh__check_ops("bh_apply", &op, 1, first, has_values);
 }
 
 static bh_status enter_arrays(bh__call *c, const bh__batch *batch)
@@ -721,9 +749,10 @@ static bh_status export_parts(bh__call *c, uint64_t *at, uint64_t *count)
                                                 seen(c, BH_ARRAY_VALUES),
                                                 c->n - *count < c->part ? c->n - *count : c->part);
         status = bh__cuda_alive(c->cuda);
-        if (!status && copied == UINT64_MAX)
-            status = bh__fail(BH_ERR_DEVICE, "the GPU gave no temporary memory to export pairs, or "
-                                             "refused to copy them");
+        if (!status && copied == BH__EXPORT_NO_MEMORY)
+            status = bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to export pairs");
+        if (!status && copied == BH__EXPORT_REFUSED)
+            status = bh__fail(BH_ERR_DEVICE, "the GPU refused to export pairs");
         if (status)
             break;
         s->count = copied;

@@ -95,7 +95,7 @@ static int take(bh__call *c, uint64_t most)
         if (!m->allocate(c->cuda->gpu, cut_columns(&a, c, k->room, &all), &k->memory))
             return 1;
         k->memory = NULL;
-        if (k->room <= AT_LEAST)
+        if (k->room / 4 < AT_LEAST)
             return 0;
     }
 }
@@ -111,10 +111,8 @@ bh_status bh__by_key_choose(bh__call *c)
     if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
         return BH_OK;
     error = bh__call_survey(c, SAMPLE, seen / SAMPLE, &keys);
-    if (error)
-        return bh__call_failed(c, error);
-    /* Without memory for it they run as they are. */
-    if (keys && keys < SAMPLE - EQUAL_MOST)
+    /* Without an answer, or memory, they run as they are. */
+    if (!error && keys && keys < SAMPLE - EQUAL_MOST)
         (void)take(c, c->part);
     return BH_OK;
 }
@@ -265,12 +263,10 @@ static bh_status change_at_once(bh__call *c, uint64_t count)
     e = begin_effects(c, &k, count);
     tells = e.runs.ops || e.runs.outcomes;
     status = make_runs(c, &k, &e);
-    if (status == BH_ERR_MEMORY) {
-        status = bh__cuda_alive(c->cuda);
-        if (!status)
-            status = is_ordered(c) ? no_memory(count) : bh__call_change(c, count);
-        return status;
-    }
+    if (status && !bh__cuda_alive(c->cuda) && !is_ordered(c))
+        return bh__call_change(c, count);
+    if (status == BH_ERR_MEMORY)
+        return bh__cuda_alive(c->cuda) ? BH_ERR_DEVICE : no_memory(count);
     array[BH_ARRAY_KEYS] = (unsigned char *)k.unique;
     array[BH_ARRAY_VALUES] = array[BH_ARRAY_VALUES] ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_OPS] = NULL;

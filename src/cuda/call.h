@@ -68,7 +68,7 @@ bh_status bh__call_failed(const bh__call *c, int error);
 /*
  * by_key.c. To be asked when the first part is on the device: whether elements are to run key by key,
  * because their order counts or because so many are equal that they would wait for each other; takes
- * memory for it. Writes the error sentence. Returns BH_OK, BH_ERR_MEMORY, BH_ERR_DEVICE.
+ * memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
  */
 bh_status bh__by_key_choose(bh__call *c);
 void bh__by_key_end(bh__call *c);

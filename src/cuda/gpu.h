@@ -15,6 +15,25 @@ struct bh__gpu {
     cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */
 };
 
+/* A call's thread may be at work on another GPU, and shall find itself there again. To be made at
+ * the beginning of each function; `error` is 0, or why it cannot be done. */
+struct on_device {
+    int device, before, error;
+
+    explicit on_device(int wanted) : device(wanted), before(wanted)
+    {
+        error = (int)cudaGetDevice(&before);
+        if (!error && before != device)
+            error = (int)cudaSetDevice(device);
+    }
+
+    ~on_device()
+    {
+        if (before != device)
+            (void)cudaSetDevice(before);
+    }
+};
+
 /* Threads of a block: by measurement 128 to 512 are alike. */
 #define BH_CUDA_BLOCK 256u
 

@@ -10,25 +10,6 @@ static const char *message(int error)
     return cudaGetErrorString((cudaError_t)error);
 }
 
-/* A call's thread may be at work on another GPU, and shall find itself there again. To be made at
- * the beginning of each function; `error` is 0, or why it cannot be done. */
-struct on_device {
-    int device, before, error;
-
-    explicit on_device(int wanted) : device(wanted), before(wanted)
-    {
-        error = (int)cudaGetDevice(&before);
-        if (!error && before != device)
-            error = (int)cudaSetDevice(device);
-    }
-
-    ~on_device()
-    {
-        if (before != device)
-            (void)cudaSetDevice(before);
-    }
-};
-
 static int count(int *devices)
 {
     return (int)cudaGetDeviceCount(devices);

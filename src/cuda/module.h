@@ -23,8 +23,9 @@
 
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
-    ((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 4099 + sizeof(bh__slice)) * 4099 +           \
-       sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 + sizeof(bh__cuda_module))
+    (((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 4099 + sizeof(bh__slice)) * 4099 +          \
+        sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 + sizeof(bh__effects)) *   \
+         4099 + sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
 

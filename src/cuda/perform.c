@@ -148,8 +148,7 @@ static int begin_part(const load *l, uint64_t first, uint64_t count)
     return error;
 }
 
-/* Copies answers out. What has been done and cannot be told is lost. */
-static int end_part(const load *l, uint64_t first, uint64_t count)
+static int copy_out(const load *l, uint64_t first, uint64_t count)
 {
     int error = 0, waited, i;
 
@@ -160,7 +159,15 @@ static int end_part(const load *l, uint64_t first, uint64_t count)
             error = copy(l, a->caller + first * a->bytes, a->device, count * a->bytes);
     }
     waited = wait(l);
-    return bh__cuda_note(l->cuda, error ? error : waited);
+    return error ? error : waited;
+}
+
+/* Copies answers out. What has been done and cannot be told, asked for twice, is lost. */
+static int end_part(const load *l, uint64_t first, uint64_t count)
+{
+    const int error = copy_out(l, first, count);
+
+    return error ? bh__cuda_note(l->cuda, copy_out(l, first, count)) : 0;
 }
 
 /* Marks what a call that failed has not begun. */
@@ -232,8 +239,10 @@ bh_status bh__cuda_perform(bh__cuda *cuda, bh_table *table, const bh__batch *bat
         return bh__fail(BH_ERR_DEVICE, "the GPU does not know an array: %.200s",
                         cuda->module->message(error));
     error = bh__cuda_catch_up(cuda);
-    if (error)
+    if (error) {
+        mark_rest(&l, 0, batch->n);
         return failed(&l, error);
+    }
     error = take(&l, batch->n, &part, &memory);
     if (error) {
         mark_rest(&l, 0, batch->n);

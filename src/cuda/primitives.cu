@@ -31,11 +31,12 @@ namespace {
 class run {
 public:
     explicit run(const bh__where *where)
-        : place((const bh__cuda_place *)where->device), stream(place->gpu->stream), failed(0)
+        : place((const bh__cuda_place *)where->device), stream(place->gpu->stream),
+          here(place->gpu->device), failed(0)
     {
         failed = bh__atomic_load(place->lost, __ATOMIC_RELAXED);
         if (!failed)
-            note(cudaSetDevice(place->gpu->device));
+            note((cudaError_t)here.error);
         (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
     }
 
@@ -113,6 +114,7 @@ public:
     const cudaStream_t stream;
 
 private:
+    on_device here;
     int failed;
     void *memory[8];
     uint32_t taken = 0;

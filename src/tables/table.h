@@ -270,6 +270,9 @@ typedef enum bh__resolved {
     BH_RESOLVED_REFUSED /* the first `refused` of the list cannot be done; *why says why */
 } bh__resolved;
 
+#define BH__EXPORT_NO_MEMORY UINT64_MAX
+#define BH__EXPORT_REFUSED (UINT64_MAX - 1)
+
 struct bh__policy {
     const char *name;
     /* Checks the design's options, replaces zeros, and makes the table with its memory. The
@@ -291,8 +294,7 @@ struct bh__policy {
     bh_status (*compact)(bh_table *table);
     bh_status (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
-     * were copied, 0 only at the end or when room is 0; UINT64_MAX when a device had no memory, or
-     * refused. */
+     * were copied, 0 only at the end or when room is 0; or, on a device, one of these two. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */

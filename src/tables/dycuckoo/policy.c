@@ -286,7 +286,7 @@ static void publish(dycuckoo *t)
 /* What a device refuses before it begins costs nothing but what it was for. */
 static bh_status refused(const char *what)
 {
-    return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; it is as it was", what);
+    return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; no key has moved", what);
 }
 
 static void destroy_blocks(bh__block *block, const bh_system *system)
@@ -681,19 +681,23 @@ static bh_status reseed(dycuckoo *t)
     return status;
 }
 
-/* Finishes what can be finished of a stalled slice without growth. */
-static void place(bh_table *table, bh__slice *slice, bh_status *why)
+/* Finishes what can be finished of a stalled slice without growth. Answers 0 when a GPU refused to. */
+static int place(bh_table *table, bh__slice *slice, bh_status *why)
 {
+    int ran;
+
     slice->listed = slice->stalled;
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->room = bh__room_take(table, slice->listed);
     slice->geometry = geometry(table);
     slice->turnover = bh__turnover(table);
-    if (!table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY)) {
+    ran = table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY);
+    if (!ran) {
         slice->refused = slice->stalled;
         *why = refused("to place keys");
     }
     bh__slice_settle(table, slice);
+    return ran;
 }
 
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
@@ -709,7 +713,8 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     }
     growing = *may_grow && !table->room;
     if (!growing) {
-        place(table, slice, why);
+        if (!place(table, slice, why))
+            return BH_RESOLVED_REFUSED;
         if (!slice->stalled)
             return BH_RESOLVED_AGAIN;
         growing = *may_grow && (!table->room || worth_growing(table));
@@ -724,7 +729,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         /* A table that cannot grow is filled as far as it may. */
         set_room(table, table->options.max_fill);
         /* What turned out to be there already can still be done. */
-        place(table, slice, why);
+        (void)place(table, slice, why);
     }
     return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
 }
@@ -831,7 +836,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.stop_bucket = job.end_bucket;
             job.stop_slot = 0;
             if (!backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1, BH_TRY))
-                return UINT64_MAX;
+                return BH__EXPORT_REFUSED;
             copied += job.taken < job.room ? job.taken : job.room;
             *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
         }

@@ -1497,7 +1497,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     if (!g->generations || !room)
         return 0;
     if (far && !take_counts(table, room, &memory, &parts))
-        return UINT64_MAX;
+        return BH__EXPORT_NO_MEMORY;
     if (far)
         counts = (uint64_t *)(void *)memory.memory;
     for (i = 0; read && i < g->generations; i++) {
@@ -1518,7 +1518,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     }
     if (far)
         bh__temporary_give(&memory, &table->backend->memory);
-    return read ? copied : UINT64_MAX;
+    return read ? copied : BH__EXPORT_NO_MEMORY;
 }
 
 static const void *typical_page(const bh_table *table)
