@@ -203,7 +203,8 @@ typedef struct bh_executor {
 
 typedef struct bh_context_options {
     uint64_t struct_size;
-    uint32_t threads;            /* threads a large call may use, the caller's included; 0: all */
+    uint32_t threads;            /* threads a large call may use, the caller's included; 0: all. On a
+                                    GPU they copy pageable arrays, 16 at most */
     bh_pages pages;              /* how tables' memory is mapped */
     const bh_executor *executor; /* NULL: the library's own pool of `threads` threads */
     const bh_system *system;     /* NULL: the library's own system functions */
@@ -230,7 +231,8 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  * Synchronous. Thread-safe.
  *
  * On a GPU, tables lie in its memory, and calls run as kernels in the context's stream, after what
- * was asked of that stream before. `threads`, `pages` and `executor` mean nothing there. Device code
+ * was asked of that stream before. `pages` means nothing there; the threads of `executor`, or of a pool
+ * of the context's own, copy between pageable arrays and pinned memory. Device code
  * is in a library of its own, libbulkhash_cuda.so, which is built where the CUDA toolkit is and
  * looked for beside the library, in ../lib, and where the system looks; the environment variable
  * BULKHASH_CUDA_MODULE names another.

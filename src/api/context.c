@@ -84,6 +84,36 @@ static bh_status check_options(const bh_context_options *o, int gpu)
     return status;
 }
 
+/* Threads that copy arrays for a GPU, at most: they share what the host's memory can do. Chosen, not
+ * tuned. */
+#define COPIERS_MOST 16u
+
+/* A context on a GPU has a pool too, whose threads copy what the GPU cannot reach; they are started
+ * when there is first something to copy. */
+static bh_status init_cuda(bh_context *made, int gpu, const bh_context_options *options)
+{
+    const bh_system *system = &made->system;
+    uint32_t threads = options->threads ? options->threads : system->processors(system->state);
+    bh_executor copiers;
+    bh_status status;
+
+    made->cpu.pool = NULL;
+    if (options->executor) {
+        copiers = *options->executor;
+    } else {
+        threads = threads < 1 ? 1 : threads < COPIERS_MOST ? threads : COPIERS_MOST;
+        made->cpu.pool = bh__pool_create(system, threads);
+        if (!made->cpu.pool)
+            return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a pool of %u threads",
+                            threads);
+        copiers = bh__pool_executor(made->cpu.pool);
+    }
+    status = bh__cuda_init(&made->cuda, gpu, options, system, &copiers);
+    if (status)
+        bh__cpu_end(&made->cpu);
+    return status;
+}
+
 bh_status bh_context_create(const char *device, const bh_context_options *options,
                             bh_context **context)
 {
@@ -119,8 +149,7 @@ bh_status bh_context_create(const char *device, const bh_context_options *option
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a context");
     made->system = system;
     made->backend = gpu < 0 ? &made->cpu.backend : &made->cuda.backend;
-    status = gpu < 0 ? bh__cpu_init(&made->cpu, options, &system)
-                     : bh__cuda_init(&made->cuda, gpu, options, &system);
+    status = gpu < 0 ? bh__cpu_init(&made->cpu, options, &system) : init_cuda(made, gpu, options);
     if (status) {
         system.release(system.state, made, sizeof *made);
         return status;
@@ -136,10 +165,9 @@ void bh_context_destroy(bh_context *context)
     if (!context)
         return;
     system = context->system;
-    if (context->backend == &context->cpu.backend)
-        bh__cpu_end(&context->cpu);
-    else
+    if (context->backend == &context->cuda.backend)
         bh__cuda_end(&context->cuda);
+    bh__cpu_end(&context->cpu);
     system.release(system.state, context, sizeof *context);
 }
 

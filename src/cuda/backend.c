@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/run.h"
 
 #define DESCRIPTOR_ALIGNMENT 64u
 
@@ -156,6 +157,33 @@ void bh__cuda_staging_leave(bh__cuda *cuda)
     bh__gate_leave_alone(&cuda->staging);
 }
 
+/* What one thread copies at a time: some 10 us of work. Chosen, not tuned. */
+#define COPY_PIECE (UINT64_C(1) << 17)
+
+typedef struct near_copy {
+    unsigned char *to;
+    const unsigned char *from;
+    uint64_t bytes;
+} near_copy;
+
+static void copy_pieces(void *argument, uint64_t first, uint64_t count)
+{
+    const near_copy *c = (const near_copy *)argument;
+    const uint64_t begin = first * COPY_PIECE, left = c->bytes - begin;
+
+    memcpy(c->to + begin, c->from + begin, count * COPY_PIECE < left ? count * COPY_PIECE : left);
+}
+
+void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64_t bytes)
+{
+    near_copy c;
+
+    c.to = (unsigned char *)to;
+    c.from = (const unsigned char *)from;
+    c.bytes = bytes;
+    bh__run(&cuda->copiers, copy_pieces, &c, bytes / COPY_PIECE + (bytes % COPY_PIECE != 0), 1);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * passes
  * --------------------------------------------------------------------------------------------- */
@@ -294,7 +322,7 @@ static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
 }
 
 bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *options,
-                        const bh_system *system)
+                        const bh_system *system, const bh_executor *copiers)
 {
     bh__backend *b = &cuda->backend;
     bh_status status =
@@ -309,6 +337,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     cuda->staging.word = 0;
     cuda->staged = NULL;
     cuda->staged_bytes = 0;
+    cuda->copiers = *copiers;
     cuda->lost = 0;
     b->system = *system;
     b->memory = *system;

@@ -18,6 +18,7 @@ typedef struct bh__cuda {
     bh__gate staging;              /* held alone by the call that uses the memory behind it */
     unsigned char *staged;         /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;
+    bh_executor copiers; /* whose threads copy between that and arrays of callers */
     bh__cuda_place place; /* for the primitives */
     /* The number of the first error of the GPU: what was asked for has not been done, and what
      * is in its tables is not known. Every later call says so. */
@@ -27,7 +28,7 @@ typedef struct bh__cuda {
 /* Makes the backend for the GPU of that number from checked options. Writes the error sentence.
  * Returns BH_OK, BH_ERR_UNSUPPORTED, BH_ERR_DEVICE, BH_ERR_MEMORY. */
 bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *options,
-                        const bh_system *system);
+                        const bh_system *system, const bh_executor *copiers);
 void bh__cuda_end(bh__cuda *cuda);
 
 /* Notes an error's number, if it is one; answers it. */
@@ -50,6 +51,9 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
  * Answers 0 or an error, and then nothing is held. */
 int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory);
 void bh__cuda_staging_leave(bh__cuda *cuda);
+
+/* Copies host memory, by several threads where it is much. */
+void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64_t bytes);
 
 /* batch.c */
 bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);

@@ -22,7 +22,7 @@
  * follows anybody.
  *
  * The copy engine reads and writes pinned memory only. For other arrays each slot has pinned
- * memory besides, and the calling thread copies between them in `bring` and `finish`: so that
+ * memory besides, and threads of the host copy between them in `bring` and `finish`: so that
  * too runs beside the GPU's work.
  *
  * Values that a lookup writes. A missing key leaves its value as it is, on the host too; but in
@@ -195,8 +195,10 @@ static int bring_arrays(bh__ferry *f, bh__slot *s, uint32_t uses)
         if (!is_on_host(a) || !(a->use & uses))
             continue;
         from = a->caller + s->first * a->bytes;
-        if (a->where == BH_IS_HOST)
-            from = (unsigned char *)memcpy(s->pinned[i], from, s->count * a->bytes);
+        if (a->where == BH_IS_HOST) {
+            bh__cuda_copy_near(f->cuda, s->pinned[i], from, s->count * a->bytes);
+            from = s->pinned[i];
+        }
         s->busy = 1;
         error = f->cuda->module->copy(f->cuda->gpu, s->lane, s->device[i], from,
                                       s->count * a->bytes);
@@ -271,7 +273,8 @@ int bh__ferry_finish(bh__ferry *f, bh__slot *s)
         const bh__array *a = &f->array[i];
 
         if (is_on_host(a) && a->where == BH_IS_HOST && (a->use & (BH_USE_OUT | BH_USE_PATCH)))
-            memcpy(a->caller + s->first * a->bytes, s->pinned[i], s->count * a->bytes);
+            bh__cuda_copy_near(f->cuda, a->caller + s->first * a->bytes, s->pinned[i],
+                               s->count * a->bytes);
     }
     s->busy = s->sent = 0;
     return error;
