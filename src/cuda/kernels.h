@@ -162,6 +162,46 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 /* Whether there is has not been asked. */
 #define BH_CUDA_ROOM_UNKNOWN 2
 
+/*
+ * A build for tests (tests/histories/gpu.c) writes down when each element was first taken up and when it
+ * was done, by the timer that all processors of the GPU share: behind a fence, so that by then all see
+ * what it did.
+ */
+#ifdef BH_CUDA_STAMPS
+static __device__ unsigned long long *bh_cuda_stamps; /* two for each element, 0 at first; or NULL */
+
+BH_FN unsigned long long bh_cuda_now(void)
+{
+    unsigned long long now;
+
+    __threadfence();
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now) : : "memory");
+    return now;
+}
+
+BH_FN void bh_cuda_stamp_begin(uint32_t at)
+{
+    if (bh_cuda_stamps && !bh_cuda_stamps[2 * (uint64_t)at])
+        bh_cuda_stamps[2 * (uint64_t)at] = bh_cuda_now();
+}
+
+BH_FN void bh_cuda_stamp_end(uint32_t at)
+{
+    if (bh_cuda_stamps)
+        bh_cuda_stamps[2 * (uint64_t)at + 1] = bh_cuda_now();
+}
+#else
+BH_FN void bh_cuda_stamp_begin(uint32_t at)
+{
+    (void)at;
+}
+
+BH_FN void bh_cuda_stamp_end(uint32_t at)
+{
+    (void)at;
+}
+#endif
+
 /* Those of this warp that want to are added to a list, with what is known of the room for them. */
 BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
 {
@@ -259,6 +299,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     int parks;
     BH_VALUE value;
 
+    bh_cuda_stamp_begin(at);
     if (twins & (twins - 1)) {
         value = DEVICE(twins_value)(&slice, at, kind, twins);
         slice.values = &value - at; /* what this element brings */
@@ -288,6 +329,8 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     bh_cuda_stall(job, at, answer == BH_STALL && !parks);
     if (answer == BH_DONE && slice.outcomes && bh_cuda_lane() == 0)
         slice.outcomes[at] = op.outcome;
+    if (answer == BH_DONE)
+        bh_cuda_stamp_end(at);
     if (slice.moved)
         job->moved = 1;
     DEVICE(note_missing)(job, kind, &op);
@@ -331,13 +374,16 @@ BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32
     bh_region region = BH_NAME(bh_dy_begin)(&slice, &op, at, kind);
     bh_answer answer;
 
+    bh_cuda_stamp_begin(at);
     slice.room = room;
     slice.turnover = 0; /* guests are sent home by those that are carried on */
     answer = BH_NAME(bh_dy_step)(&slice, &op, kind, region.offset, &region);
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;
-    if (answer == BH_DONE)
+    if (answer == BH_DONE) {
         DEVICE(note_missing)(job, kind, &op);
+        bh_cuda_stamp_end(at);
+    }
     counts->inserted += (uint32_t)slice.inserted;
     counts->erased += (uint32_t)slice.erased;
     counts->assigned += (uint32_t)slice.assigned;

@@ -1,6 +1,7 @@
 /* The same as update.cu, of tables that keep keys and values apart. A file of its own because these take
  * as long to compile as all the others. */
 #define BH_CUDA_APART 1
+#define BH_CUDA_ALL 1
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
 

@@ -1,6 +1,6 @@
 /* One pair of widths of update.cu or update_apart.cu: the kernels, and the functions that launch
  * them. */
-#if BH_APART == BH_CUDA_APART
+#if BH_APART == BH_CUDA_APART && (BH_CUDA_ALL || (BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4))
 #include "cuda/kernels.h"
 
 #define GPU(name) BH_NAME(bh_gpu_##name)

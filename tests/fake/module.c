@@ -226,6 +226,18 @@ static int wait_for(bh__gpu *gpu, uint32_t which)
  * the device, and its memory
  * --------------------------------------------------------------------------------------------- */
 
+/* Where the elements of slices write down when they were begun and done, as kernels built for that do
+ * (src/cuda/kernels.h). */
+static uint64_t *stamps, ticks;
+
+int __attribute__((visibility("default"))) bh__cuda_stamp(void *to);
+
+int bh__cuda_stamp(void *to)
+{
+    stamps = to;
+    return 0;
+}
+
 static const char *message(int error)
 {
     return error == NO_MEMORY ? "the fake GPU has no memory left" : "the fake GPU was told to fail";
@@ -517,9 +529,14 @@ static void perform_slice(const request *r)
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
         one.stalled_path = one.moved = 0;
+        if (stamps && !stamps[2 * at]) {
+            stamps[2 * at] = ++ticks;
+        }
         k->scalar->slice[r->what](&one);
         if (one.stalled) {
             job->stalled[job->stalled_count++] = at;
+        } else if (stamps) {
+            stamps[2 * at + 1] = ++ticks;
         }
         job->moved |= one.moved;
         job->missing |= r->what == BH_SLICE_FIND && *one.outcomes == BH_MISSING;
