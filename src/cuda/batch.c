@@ -560,7 +560,7 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 /* Marks what a call that failed has not done. */
 static void mark_rest(bh__call *c, uint64_t first)
 {
-    const bh__array *a = &c->ferry.array[BH_ARRAY_OUTCOMES];
+    const bh__freight *a = &c->ferry.array[BH_ARRAY_OUTCOMES];
 
     if (!a->caller)
         return;

@@ -42,7 +42,7 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-static int is_on_host(const bh__array *a)
+static int is_on_host(const bh__freight *a)
 {
     return a->caller && (a->where == BH_IS_HOST || a->where == BH_IS_PINNED);
 }
@@ -61,7 +61,7 @@ bh_status bh__ferry_enter(bh__ferry *f, int which, const void *caller, uint32_t 
                           uint32_t use)
 {
     const bh__cuda_module *m = f->cuda->module;
-    bh__array *a = &f->array[which];
+    bh__freight *a = &f->array[which];
     bh__where_is end = BH_IS_PINNED;
     int error;
 
@@ -96,7 +96,7 @@ static void deal(bh__ferry *f, uint64_t part, unsigned char *device, unsigned ch
 
     for (s = 0; s < f->slots; s++) {
         for (i = 0; i < BH_ARRAYS; i++) {
-            const bh__array *a = &f->array[i];
+            const bh__freight *a = &f->array[i];
 
             if (!is_on_host(a))
                 continue;
@@ -157,7 +157,7 @@ int bh__ferry_give(bh__ferry *f)
 
 unsigned char *bh__ferry_seen(const bh__ferry *f, int which)
 {
-    const bh__array *a = &f->array[which];
+    const bh__freight *a = &f->array[which];
 
     if (!a->caller)
         return NULL;
@@ -189,7 +189,7 @@ static int bring_arrays(bh__ferry *f, bh__slot *s, uint32_t uses)
     int error = 0, i;
 
     for (i = 0; i < BH_ARRAYS && !error; i++) {
-        const bh__array *a = &f->array[i];
+        const bh__freight *a = &f->array[i];
         const unsigned char *from;
 
         if (!is_on_host(a) || !(a->use & uses))
@@ -249,7 +249,7 @@ int bh__ferry_send(bh__ferry *f, bh__slot *s)
     int error = 0, i;
 
     for (i = 0; i < BH_ARRAYS && !error; i++) {
-        const bh__array *a = &f->array[i];
+        const bh__freight *a = &f->array[i];
         unsigned char *to;
 
         if (!is_on_host(a) || !(a->use & (BH_USE_OUT | BH_USE_PATCH)))
@@ -270,7 +270,7 @@ int bh__ferry_finish(bh__ferry *f, bh__slot *s)
     if (s->busy)
         error = bh__cuda_note(f->cuda, f->cuda->module->wait(f->cuda->gpu, s->lane));
     for (i = 0; i < BH_ARRAYS && s->sent && !error; i++) {
-        const bh__array *a = &f->array[i];
+        const bh__freight *a = &f->array[i];
 
         if (is_on_host(a) && a->where == BH_IS_HOST && (a->use & (BH_USE_OUT | BH_USE_PATCH)))
             bh__cuda_copy_near(f->cuda, a->caller + s->first * a->bytes, s->pinned[i],

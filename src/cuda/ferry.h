@@ -25,12 +25,12 @@ typedef enum bh__array_use {
 } bh__array_use;
 
 /* An array of the call, as the caller has it. */
-typedef struct bh__array {
+typedef struct bh__freight {
     unsigned char *caller; /* NULL: not there */
     uint32_t bytes;        /* of an element */
     uint32_t use;
     bh__where_is where;
-} bh__array;
+} bh__freight;
 
 /* What one part travels in. */
 typedef struct bh__slot {
@@ -47,7 +47,7 @@ typedef struct bh__slot {
 
 typedef struct bh__ferry {
     bh__cuda *cuda;
-    bh__array array[BH_ARRAYS];
+    bh__freight array[BH_ARRAYS];
     bh__slot slot[BH_CUDA_SLOTS];
     uint32_t slots; /* in use */
     bh__slot *now;  /* the part that is run */
