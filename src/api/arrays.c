@@ -32,11 +32,11 @@ static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
 }
 
 bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
-                          uint32_t count)
+                          uint32_t count, uint64_t n)
 {
     uint32_t i;
 
-    if (backend->pages == BH__PAGES_FAR || !bh__may_be_elsewhere())
+    if (backend->pages == BH__PAGES_FAR || !bh__may_be_elsewhere(n))
         return BH_OK;
     for (i = 0; i < count; i++)
         if (arrays[i].bytes && bh__is_elsewhere(arrays[i].data))
@@ -56,7 +56,7 @@ bh_status bh__check_arrays(const char *call, const bh__backend *backend, const b
     for (i = 0; i < count && !status; i++)
         status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
     if (!status)
-        status = bh__check_reach(call, backend, arrays, count);
+        status = bh__check_reach(call, backend, arrays, count, n);
     if (status)
         return status;
     for (i = 0; i < count; i++)

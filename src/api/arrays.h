@@ -23,6 +23,6 @@ bh_status bh__check_arrays(const char *call, const bh__backend *backend, const b
 
 /* The same of memory of a GPU alone. */
 bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
-                          uint32_t count);
+                          uint32_t count, uint64_t n);
 
 #endif

@@ -186,7 +186,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
     arrays[0].data = keys;
     arrays[1].data = values;
-    status = bh__check_reach("bh_export", table->backend, arrays, 2);
+    status = bh__check_reach("bh_export", table->backend, arrays, 2, room);
     if (status)
         return status;
 

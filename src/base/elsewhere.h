@@ -2,9 +2,12 @@
 #ifndef BH_BASE_ELSEWHERE_H
 #define BH_BASE_ELSEWHERE_H
 
-/* Whether there may be such memory: whether the program has loaded CUDA by now. It takes 10 ns, and the
- * loader's lock: so once a call, and not for each array. */
-int bh__may_be_elsewhere(void);
+#include <stdint.h>
+
+/* Whether there may be such memory in a call of n elements: whether the program has loaded CUDA by now.
+ * To be asked once a call, and not for each array: it takes 10 ns, and the loader's lock. So threads
+ * that have made many small calls before there is CUDA look now and then only. */
+int bh__may_be_elsewhere(uint64_t n);
 
 /* Whether an address is one of a GPU's memory that the host cannot read: to answer a mistake with a
  * sentence and not a crash. Says what this thread knew when it asked the first question last. */

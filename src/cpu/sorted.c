@@ -2,6 +2,7 @@
 #include "cpu/sorted.h"
 
 #include "primitives/primitives.h"
+#include "storage/arena.h"
 
 /* Parts that a chunk is sorted into: as many as partition has a line of each in the cache. */
 #define PARTS 2048
@@ -19,11 +20,6 @@ typedef struct chunk_memory {
     unsigned char *values;
     uint8_t *outcomes;
 } chunk_memory;
-
-static uint64_t lines_up(uint64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 uint64_t bh__sorted_bytes(const bh_table *table, uint64_t n)
 {

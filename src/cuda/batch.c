@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/ops.h"
+#include "storage/arena.h"
 
 /* Elements of one launch. Lists of them take 4 bytes for each, four times. */
 #define PART_MOST (UINT64_C(1) << 24)
@@ -84,14 +85,6 @@ typedef struct few {
     uint8_t left[FEW];
 } few;
 
-static unsigned char *few_at(const few *f, uint64_t *used, uint64_t bytes)
-{
-    unsigned char *at = f->device + *used;
-
-    *used += (bytes + 63) / 64 * 64;
-    return at;
-}
-
 /* Copies the first `count` elements of the list together, as a slice for the policy. */
 static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count,
                       bh__slice *slice)
@@ -99,16 +92,16 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
     const bh_table_options *o = &c->table->options;
-    uint64_t used = 0;
+    arena a = {(uint64_t)(uintptr_t)f->device, 0};
     uint32_t i;
     int error = 0;
 
     memset(slice, 0, sizeof *slice);
-    slice->keys = few_at(f, &used, (uint64_t)count * o->key_bytes);
-    slice->values = few_at(f, &used, (uint64_t)count * o->value_bytes);
-    slice->outcomes = few_at(f, &used, count);
-    slice->ops = few_at(f, &used, count);
-    slice->list = (uint16_t *)(void *)few_at(f, &used, 2 * (uint64_t)count);
+    slice->keys = pointer(cut(&a, count, o->key_bytes));
+    slice->values = pointer(cut(&a, count, o->value_bytes));
+    slice->outcomes = (uint8_t *)pointer(cut(&a, count, 1));
+    slice->ops = (uint8_t *)pointer(cut(&a, count, 1));
+    slice->list = (uint16_t *)pointer(cut(&a, count, 2));
     slice->count = slice->stalled = count;
     slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;
@@ -601,7 +594,7 @@ static bh_status run_parts(bh__call *c)
 static int take(bh__call *c)
 {
     const uint64_t named = c->kind == BH_SLICE_FIND ? 0 : c->part;
-    const uint64_t bytes = (named * sizeof(uint32_t) + 63) / 64 * 64;
+    const uint64_t bytes = lines_up(named * sizeof(uint32_t));
     void *names;
     const int error = bh__ferry_take(&c->ferry, c->n, c->part, 4 * bytes, &names);
 

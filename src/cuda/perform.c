@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "storage/arena.h"
 
 /* A part has so many elements at least, or the call fails; and at most, so that the table has
  * memory left to work in. Chosen, not tuned. */
@@ -36,11 +37,6 @@ typedef struct load {
     bh__cuda *cuda;
     carried array[ARRAYS];
 } load;
-
-static uint64_t round_up(uint64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 static int copy(const load *l, void *to, const void *from, uint64_t bytes)
 {
@@ -99,7 +95,7 @@ static int take(load *l, uint64_t n, uint64_t *part, void **memory)
 
         for (i = 0; i < ARRAYS; i++)
             if (l->array[i].on_host)
-                bytes += round_up(*part * l->array[i].bytes);
+                bytes += lines_up(*part * l->array[i].bytes);
         if (!bytes)
             return 0;
         if (*part > PART_MOST)
@@ -115,7 +111,7 @@ static int take(load *l, uint64_t n, uint64_t *part, void **memory)
             if (!l->array[i].on_host)
                 continue;
             l->array[i].device = at;
-            at += round_up(*part * l->array[i].bytes);
+            at += lines_up(*part * l->array[i].bytes);
         }
     }
     return error;
@@ -271,7 +267,7 @@ static bh_status sort_there(load *l, bh__sort *sort, unsigned char *at)
         if (!l->array[i].on_host)
             continue;
         l->array[i].device = at;
-        at += round_up(sort->n * l->array[i].bytes);
+        at += lines_up(sort->n * l->array[i].bytes);
     }
     error = begin_part(l, 0, sort->n);
     if (error) {
@@ -282,7 +278,7 @@ static bh_status sort_there(load *l, bh__sort *sort, unsigned char *at)
     sort->keys = sort->keys_out = seen(l, KEYS, 0);
     sort->payloads = sort->payloads_out = seen(l, VALUES, 0);
     sort->keys_spare = at;
-    sort->payloads_spare = values->bytes ? at + round_up(sort->n * keys->bytes) : NULL;
+    sort->payloads_spare = values->bytes ? at + lines_up(sort->n * keys->bytes) : NULL;
     if (!backend->primitives->sort_by_key(&where, sort)) {
         (void)wait(l);
         return backend->alive(backend)
@@ -298,7 +294,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
     bh_status status = bh__cuda_alive(cuda);
-    uint64_t bytes = round_up(n * key_bytes) + round_up(n * value_bytes);
+    uint64_t bytes = lines_up(n * key_bytes) + lines_up(n * value_bytes);
     bh__sort sort;
     void *memory;
     load l;
@@ -322,7 +318,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
                         cuda->module->message(error));
     for (i = 0; i < ARRAYS; i++)
         if (l.array[i].on_host)
-            bytes += round_up(n * l.array[i].bytes);
+            bytes += lines_up(n * l.array[i].bytes);
     error = bh__cuda_catch_up(cuda);
     if (error)
         return bh__fail(BH_ERR_DEVICE, "bh_sort: the GPU refused: %.200s",

@@ -272,41 +272,38 @@ __global__ void scatter_kernel(const V *values, const I *indexes, uint64_t n, V 
         out[indexes[this_thread()]] = values[this_thread()];
 }
 
-void gather(const bh__where *where, const void *values, uint32_t value_bytes, const void *indexes,
-            uint32_t index_bytes, uint64_t n, void *out)
+/* Launches what takes a value and an index of these widths for each row. */
+template <typename F>
+void along_indexes(const bh__where *where, uint32_t value_bytes, uint32_t index_bytes, uint64_t n,
+                   F launch)
 {
     run r(where);
 
     if (!n || !r.ok())
         return;
-    of_any_width(value_bytes, [&](auto word) {
-        return of_width(index_bytes, [&](auto index_word) {
-            typedef decltype(word) value;
-            typedef decltype(index_word) index;
-
-            gather_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, r.stream>>>(
-                (const value *)values, (const index *)indexes, n, (value *)out);
+    of_any_width(value_bytes, [&](auto value) {
+        return of_width(index_bytes, [&](auto index) {
+            launch(value, index, r.stream);
             return r.launched();
         });
+    });
+}
+
+void gather(const bh__where *where, const void *values, uint32_t value_bytes, const void *indexes,
+            uint32_t index_bytes, uint64_t n, void *out)
+{
+    along_indexes(where, value_bytes, index_bytes, n, [&](auto v, auto i, cudaStream_t stream) {
+        gather_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, stream>>>(
+            (const decltype(v) *)values, (const decltype(i) *)indexes, n, (decltype(v) *)out);
     });
 }
 
 void scatter(const bh__where *where, const void *values, uint32_t value_bytes,
              const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
 {
-    run r(where);
-
-    if (!n || !r.ok())
-        return;
-    of_any_width(value_bytes, [&](auto word) {
-        return of_width(index_bytes, [&](auto index_word) {
-            typedef decltype(word) value;
-            typedef decltype(index_word) index;
-
-            scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, r.stream>>>(
-                (const value *)values, (const index *)indexes, n, (value *)out);
-            return r.launched();
-        });
+    along_indexes(where, value_bytes, index_bytes, n, [&](auto v, auto i, cudaStream_t stream) {
+        scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, stream>>>(
+            (const decltype(v) *)values, (const decltype(i) *)indexes, n, (decltype(v) *)out);
     });
 }
 

@@ -23,6 +23,12 @@ static inline uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
     return array;
 }
 
+/* Bytes that fit in 63 bits, up to whole lines. */
+static inline uint64_t lines_up(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 static inline void *pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address;
