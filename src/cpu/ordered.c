@@ -280,7 +280,7 @@ static int make_rows(ordered *o)
     }
     p.keys_at = keys_at;
     p.payloads_at = p.payload_bytes ? payloads_at : NULL;
-    primitives->partition_scatter(&where, &p);
+    (void)primitives->partition_scatter(&where, &p);
     primitives->partition_end(&where, &p);
     return 1;
 }

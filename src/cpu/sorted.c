@@ -95,7 +95,7 @@ void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend, const bh_ta
         m.index_at[i] = (uint64_t)(uintptr_t)(m.index + sum);
         sum += m.counts[i];
     }
-    p->partition_scatter(&where, &part);
+    (void)p->partition_scatter(&where, &part);
     p->partition_end(&where, &part);
     sorted->batch.keys = m.keys;
     if (sorted->own.values_out)

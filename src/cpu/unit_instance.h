@@ -61,7 +61,7 @@ static const bh__kernels BH_DESIGN(kernels) = {
 #undef BH_LOOKUPS_ONLY
 
 #include "tables/hashfight/front.h"
-#include "tables/hashfight/phases.h"
+#include "tables/hashfight/teams.h"
 
 static void BH_DESIGN(slice_find_front)(bh__slice *slice)
 {
@@ -137,30 +137,15 @@ static void BH_DESIGN(pass_export)(void *argument, uint64_t first, uint64_t coun
     BH_DESIGN(export_parts)(argument, first, count);
 }
 
-/* Cores do not build in phases: these are run by tests on a device that is none. */
+/* Cores do not build in teams: these are run by tests on a device that is none. */
 static void BH_DESIGN(pass_lay)(void *argument, uint64_t first, uint64_t count)
 {
     BH_DESIGN(lay)(argument, first, count);
 }
 
-static void BH_DESIGN(pass_claim)(void *argument, uint64_t first, uint64_t count)
+static void BH_DESIGN(pass_team)(void *argument, uint64_t first, uint64_t count)
 {
-    BH_DESIGN(claim)(argument, first, count);
-}
-
-static void BH_DESIGN(pass_check)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_DESIGN(check_all)(argument, first, count);
-}
-
-static void BH_DESIGN(pass_take)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_DESIGN(take)(argument, first, count);
-}
-
-static void BH_DESIGN(pass_pack)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_DESIGN(pack)(argument, first, count);
+    BH_DESIGN(team)(argument, first, count);
 }
 
 static void BH_DESIGN(pass_tell)(void *argument, uint64_t first, uint64_t count)
@@ -172,8 +157,7 @@ static const bh__kernels BH_DESIGN(kernels) = {
     {BH_DESIGN(slice_find_front), 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, BH_DESIGN(pass_count), BH_DESIGN(pass_export), BH_DESIGN(pass_filler),
      BH_DESIGN(pass_fight), BH_DESIGN(pass_tail), BH_DESIGN(pass_locate), BH_DESIGN(pass_want),
-     BH_DESIGN(pass_fold), BH_DESIGN(pass_lay), BH_DESIGN(pass_claim), BH_DESIGN(pass_check),
-     BH_DESIGN(pass_take), BH_DESIGN(pass_pack), BH_DESIGN(pass_tell)},
+     BH_DESIGN(pass_fold), BH_DESIGN(pass_lay), BH_DESIGN(pass_team), BH_DESIGN(pass_tell)},
 };
 
 #undef BH_DESIGN

@@ -59,7 +59,16 @@ static void *reserve(void *state, uint64_t bytes)
     void *memory;
 
     /* That there is none is no failure of the GPU. */
-    return cuda->module->allocate(cuda->gpu, bytes, &memory) ? NULL : memory;
+    return cuda->module->allocate(cuda->gpu, BH_MEMORY_TABLE, bytes, &memory) ? NULL : memory;
+}
+
+/* Temporary memory of what works on a table (storage/temporary.h). */
+static void *allocate(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    void *memory;
+
+    return cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, bytes, &memory) ? NULL : memory;
 }
 
 static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
@@ -309,7 +318,7 @@ static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
     if (error)
         return bh__fail(BH_ERR_DEVICE, "GPU %d cannot be used: %.200s", device, m->message(error));
     error = m->allocate_pinned(cuda->gpu, BH__CUDA_MAILBOX, &pinned);
-    if (!error && (error = m->allocate(cuda->gpu, BH__CUDA_MAILBOX, &memory)))
+    if (!error && (error = m->allocate(cuda->gpu, BH_MEMORY_TABLE, BH__CUDA_MAILBOX, &memory)))
         (void)m->release_pinned(cuda->gpu, pinned);
     if (error) {
         m->close(cuda->gpu);
@@ -342,6 +351,8 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->system = *system;
     b->memory = *system;
     b->memory.state = cuda;
+    b->memory.allocate = allocate;
+    b->memory.release = unreserve;
     b->memory.reserve = reserve;
     b->memory.commit = commit;
     b->memory.decommit = decommit;

@@ -220,7 +220,7 @@ static bh_status resolve(bh__call *c, uint32_t **names, uint64_t *count)
     int error;
     few f;
 
-    error = c->cuda->module->allocate(c->cuda->gpu,
+    error = c->cuda->module->allocate(c->cuda->gpu, BH_MEMORY_CALL,
                                       (uint64_t)some * (o->key_bytes + o->value_bytes + 4) + 320,
                                       &device);
     if (error)
@@ -451,7 +451,7 @@ int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
     *keys = 0;
     while (bits < SURVEY_SPARSE * count)
         bits *= 2;
-    if (m->allocate(c->cuda->gpu, bits / 8, &memory))
+    if (m->allocate(c->cuda->gpu, BH_MEMORY_CALL, bits / 8, &memory))
         return 0;
     memset(&job, 0, sizeof job);
     job.slice.geometry = c->table->policy->geometry(c->table);

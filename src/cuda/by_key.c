@@ -92,7 +92,7 @@ static int take(bh__call *c, uint64_t most)
     for (k->room = most < AT_A_TIME ? most : AT_A_TIME;; k->room /= 4) {
         arena a = {0, 0};
 
-        if (!m->allocate(c->cuda->gpu, cut_columns(&a, c, k->room, &all), &k->memory))
+        if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, k->room, &all), &k->memory))
             return 1;
         k->memory = NULL;
         if (k->room / 4 < AT_LEAST)

@@ -125,7 +125,7 @@ int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, vo
         f->slots++;
     besides = lines_up(besides);
     if (device || besides)
-        error = m->allocate(f->cuda->gpu, besides + device * f->slots, &f->memory);
+        error = m->allocate(f->cuda->gpu, BH_MEMORY_CALL, besides + device * f->slots, &f->memory);
     if (!error && pinned) {
         error = bh__cuda_staging_enter(f->cuda, pinned * f->slots, &staged);
         f->staging = !error;

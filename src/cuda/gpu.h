@@ -10,6 +10,7 @@ struct bh__gpu {
     int device;
     int own_stream;
     uint32_t threads; /* that it can run at a time */
+    cudaMemPool_t pool[BH_MEMORIES];
     cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
     cudaStream_t lane[BH_LANES];
     cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */

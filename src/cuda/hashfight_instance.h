@@ -19,28 +19,30 @@ static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 
 LAUNCH_PASS(locate, bh_hf_locate)
 LAUNCH_PASS(filler, bh_hf_fillers)
-LAUNCH_PASS(lay, bh_hf_phases)
-LAUNCH_PASS(claim, bh_hf_phases)
-LAUNCH_PASS(check, bh_hf_phases)
-LAUNCH_PASS(take, bh_hf_phases)
-LAUNCH_PASS(pack, bh_hf_phases)
-LAUNCH_PASS(tell, bh_hf_phases)
+LAUNCH_PASS(lay, bh_hf_teams)
+LAUNCH_PASS(tell, bh_hf_teams)
 LAUNCH_PASS(want, bh_hf_runs)
 LAUNCH_PASS(fold, bh_hf_runs)
 LAUNCH_PASS(count, bh_hf_export)
 LAUNCH_PASS(export, bh_hf_export)
+
+static int GPU(team)(bh__gpu *gpu, void *job, uint64_t items)
+{
+    BH_NAME(bh_cuda_hf_team)<<<(unsigned)items, BH_HF_TEAM_THREADS, 0, gpu->stream>>>(
+        (bh_hf_teams *)job);
+    return (int)cudaGetLastError();
+}
 
 /* In the order of bh__pass. Those that are left out are other designs', or are for cores. */
 static const bh__gpu_kernels BH_NAME(bh_gpu_hashfight) = {
     {{},
      sizeof(bh_hf_geometry),
      {0, 0, 0, 0, 0, 0, sizeof(bh_hf_export), sizeof(bh_hf_export), sizeof(bh_hf_fillers), 0, 0,
-      sizeof(bh_hf_locate), sizeof(bh_hf_runs), sizeof(bh_hf_runs), sizeof(bh_hf_phases),
-      sizeof(bh_hf_phases), sizeof(bh_hf_phases), sizeof(bh_hf_phases), sizeof(bh_hf_phases),
-      sizeof(bh_hf_phases)}},
+      sizeof(bh_hf_locate), sizeof(bh_hf_runs), sizeof(bh_hf_runs), sizeof(bh_hf_teams),
+      sizeof(bh_hf_teams), sizeof(bh_hf_teams)}},
     {GPU(find), 0, 0, 0, 0},
     {0, 0, 0, 0, 0, 0, GPU(count), GPU(export), GPU(filler), 0, 0, GPU(locate), GPU(want),
-     GPU(fold), GPU(lay), GPU(claim), GPU(check), GPU(take), GPU(pack), GPU(tell)},
+     GPU(fold), GPU(lay), GPU(team), GPU(tell)},
 };
 
 #undef GPU

@@ -4,7 +4,7 @@
  */
 #include "cuda/module.h"
 #include "tables/hashfight/ops.h"
-#include "tables/hashfight/phases.h"
+#include "tables/hashfight/teams.h"
 
 #ifndef BH_CUDA_HASHFIGHT_KERNELS_H
 #define BH_CUDA_HASHFIGHT_KERNELS_H
@@ -79,40 +79,25 @@ __global__ void DEVICE(filler)(bh_hf_fillers *job, uint64_t items)
         HF(find_fillers)(job, bh_hf_thread(), 1);
 }
 
-__global__ void DEVICE(lay)(const bh_hf_phases *job, uint64_t items)
+__global__ void DEVICE(lay)(bh_hf_teams *job, uint64_t items)
 {
     if (bh_hf_thread() < items)
         HF(lay_region)(job, bh_hf_thread());
 }
 
-__global__ void DEVICE(claim)(const bh_hf_phases *job, uint64_t items)
+/* A block is a team, and four or more run on a processor. Two calls, so that the compiler knows which
+ * memory it is. */
+__global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) DEVICE(team)(bh_hf_teams *job)
 {
-    if (bh_hf_thread() < items)
-        HF(claim_slot)(job, bh_hf_thread());
+    __shared__ uint64_t fast[BH_HF_TEAM_BYTES / 8];
+
+    if (job->scratch)
+        HF(team_fights)(job, blockIdx.x, job->scratch + blockIdx.x * job->scratch_bytes);
+    else
+        HF(team_fights)(job, blockIdx.x, (unsigned char *)fast);
 }
 
-__global__ void DEVICE(check)(bh_hf_phases *job, uint64_t items)
-{
-    uint64_t lost = 0;
-
-    if (bh_hf_thread() < items)
-        lost = HF(check_pair)(job, bh_hf_thread());
-    bh_hf_tally(&job->losing, lost);
-}
-
-__global__ void DEVICE(take)(const bh_hf_phases *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(take_pair)(job, bh_hf_thread());
-}
-
-__global__ void DEVICE(pack)(const bh_hf_phases *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(pack_marks)(job, bh_hf_thread());
-}
-
-__global__ void DEVICE(tell)(bh_hf_phases *job, uint64_t items)
+__global__ void DEVICE(tell)(bh_hf_teams *job, uint64_t items)
 {
     if (bh_hf_thread() < items)
         HF(tell_all)(job, bh_hf_thread(), 1);

@@ -15,9 +15,12 @@ static int count(int *devices)
     return (int)cudaGetDeviceCount(devices);
 }
 
-/* Memory that was given back stays in the device's pool for the next one to take it, and is
- * given back to the system by who waits when it is more than this. */
+/* Memory that was given back stays in its pool for the next one to take it, and is given to the device
+ * where the pool has more than so much. Of tables' memory that is little: it would be missing elsewhere.
+ * A call's temporary memory is wanted again by the next call, and mapping it anew takes 3 ms for each GB
+ * on an H200, as long as building a table of as much: of that a sixteenth of the device's memory stays. */
 #define POOL_KEEPS (256ull << 20)
+#define POOL_KEEPS_OF 16
 
 static void close(bh__gpu *gpu)
 {
@@ -32,7 +35,32 @@ static void close(bh__gpu *gpu)
         if (gpu->lane[i] && (i != BH_LANE_RUN || gpu->own_stream))
             (void)cudaStreamDestroy(gpu->lane[i]);
     }
+    for (i = 0; i < BH_MEMORIES; i++)
+        if (gpu->pool[i])
+            (void)cudaMemPoolDestroy(gpu->pool[i]);
     delete gpu;
+}
+
+/* The context's pools; what is done with the device's own is the program's business. */
+static int open_pools(bh__gpu *gpu)
+{
+    uint64_t keeps[BH_MEMORIES] = {POOL_KEEPS, 0};
+    cudaMemPoolProps props = {};
+    cudaDeviceProp device;
+    uint32_t i;
+    int error = (int)cudaGetDeviceProperties(&device, gpu->device);
+
+    keeps[BH_MEMORY_CALL] = device.totalGlobalMem / POOL_KEEPS_OF;
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = gpu->device;
+    for (i = 0; i < BH_MEMORIES && !error; i++) {
+        error = (int)cudaMemPoolCreate(&gpu->pool[i], &props);
+        if (!error)
+            error = (int)cudaMemPoolSetAttribute(gpu->pool[i], cudaMemPoolAttrReleaseThreshold,
+                                                 &keeps[i]);
+    }
+    return error;
 }
 
 static int open(int device, void *stream, bh__gpu **made)
@@ -40,9 +68,7 @@ static int open(int device, void *stream, bh__gpu **made)
     on_device here(device);
     bh__gpu *gpu = new (std::nothrow) bh__gpu();
     int error = here.error;
-    uint64_t keeps = POOL_KEEPS;
     int processors = 0, threads = 0;
-    cudaMemPool_t pool;
     uint32_t i;
 
     if (!gpu)
@@ -55,8 +81,8 @@ static int open(int device, void *stream, bh__gpu **made)
     gpu->device = device;
     gpu->own_stream = !stream;
     gpu->lane[BH_LANE_RUN] = (cudaStream_t)stream;
-    if (!error && !(error = (int)cudaDeviceGetDefaultMemPool(&pool, device)))
-        error = (int)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
+    if (!error)
+        error = open_pools(gpu);
     for (i = 0; i < BH_LANES && !error; i++) {
         if (i != BH_LANE_RUN || gpu->own_stream)
             error = (int)cudaStreamCreateWithFlags(&gpu->lane[i], cudaStreamNonBlocking);
@@ -71,13 +97,13 @@ static int open(int device, void *stream, bh__gpu **made)
     return error;
 }
 
-static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
+static int allocate(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory)
 {
     on_device here(gpu->device);
     int error = here.error;
 
     if (!error)
-        error = (int)cudaMallocAsync(memory, bytes, gpu->stream);
+        error = (int)cudaMallocFromPoolAsync(memory, bytes, gpu->pool[of], gpu->stream);
     /* A refusal is no error of the calls that follow. */
     if (error)
         (void)cudaGetLastError();
@@ -342,7 +368,8 @@ static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t mos
     int error = here.error;
 
     if (!error)
-        error = (int)cudaMallocAsync(&memory, sizeof found, gpu->stream);
+        error = (int)cudaMallocFromPoolAsync(&memory, sizeof found, gpu->pool[BH_MEMORY_CALL],
+                                             gpu->stream);
     if (error) {
         (void)cudaGetLastError();
         return error;

@@ -39,6 +39,9 @@ typedef struct bh__gpu bh__gpu;
 #define BH_CUDA_SLOTS 3u
 enum { BH_LANE_RUN, BH_LANE_SLOT, BH_LANES = BH_LANE_SLOT + BH_CUDA_SLOTS };
 
+/* Whose memory it is: a table's, or a call's, of which some is kept for the next one. */
+typedef enum bh__memory_of { BH_MEMORY_TABLE, BH_MEMORY_CALL, BH_MEMORIES } bh__memory_of;
+
 /* What the kernels of a slice get: in device memory, and behind it the table's descriptor. A
  * slice of a GPU may have many more elements than one of a core. */
 typedef struct bh__cuda_job {
@@ -97,7 +100,7 @@ typedef struct bh__cuda_module {
     /* `stream` NULL: one of its own. */
     int (*open)(int device, void *stream, bh__gpu **gpu);
     void (*close)(bh__gpu *gpu);
-    int (*allocate)(bh__gpu *gpu, uint64_t bytes, void **memory);
+    int (*allocate)(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory);
     int (*release)(bh__gpu *gpu, void *memory);
     /* Host memory that copies need not stage. */
     int (*allocate_pinned)(bh__gpu *gpu, uint64_t bytes, void **memory);

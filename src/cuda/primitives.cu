@@ -85,7 +85,8 @@ public:
     {
         void *more = nullptr;
 
-        if (failed || !note(cudaMallocAsync(&more, bytes ? bytes : 1, stream)))
+        if (failed || !note(cudaMallocFromPoolAsync(&more, bytes ? bytes : 1,
+                                                     place->gpu->pool[BH_MEMORY_CALL], stream)))
             return nullptr;
         memory[taken++] = more;
         return more;
@@ -585,7 +586,8 @@ int partition_count(const bh__where *where, bh__partition *p)
     PARTITION_HALF(p) = 0;
     if (!p->n)
         return r.ok() && r.note(cudaMemsetAsync(p->counts, 0, p->how.parts * 8ull, r.stream));
-    if (!r.ok() || !r.note(cudaMallocAsync(&p->tasks, p->task_bytes, r.stream))) {
+    if (!r.ok() || !r.note(cudaMallocFromPoolAsync(&p->tasks, p->task_bytes,
+                                                   r.place->gpu->pool[BH_MEMORY_CALL], r.stream))) {
         p->tasks = nullptr;
         return 0;
     }
@@ -595,13 +597,13 @@ int partition_count(const bh__where *where, bh__partition *p)
     return 0;
 }
 
-void partition_scatter(const bh__where *where, bh__partition *p)
+int partition_scatter(const bh__where *where, bh__partition *p)
 {
     run r(where);
 
     if (!p->n || !r.ok())
-        return;
-    (void)of_row(p, [&](auto word) {
+        return 1;
+    return of_row(p, [&](auto word) {
         typedef decltype(word) row;
         const partition_memory m = partition_cut(p);
         const uint64_t half = PARTITION_HALF(p);
@@ -609,7 +611,7 @@ void partition_scatter(const bh__where *where, bh__partition *p)
         partition_out<<<bh__gpu_blocks(p->n), BH_CUDA_BLOCK, 0, r.stream>>>(
             partition_parts(p), m.part[half], (const row *)m.rows[half], m.first, p->keys_at,
             p->payloads_at);
-        return r.launched();
+        return (int)(cudaGetLastError() == cudaSuccess);
     });
 }
 
@@ -787,5 +789,5 @@ int reduce_by_key(const bh__where *where, bh_op op, const void *keys, uint32_t k
 
 const bh__primitives bh__gpu_primitives = {
     reduce,       scan,          compact,     gather,        scatter,     partition_count,
-    partition_scatter, partition_end, sort_by_key, reduce_by_key, lower_bound,
+    partition_scatter, partition_end, sort_by_key, reduce_by_key, lower_bound, 1u << 16,
 };

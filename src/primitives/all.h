@@ -22,6 +22,7 @@ static const bh__primitives bh_primitives = {
     bh_sort_by_key,
     bh_reduce_by_key,
     bh_lower_bound,
+    BH__PARTS_MOST,
 };
 
 #endif

@@ -480,19 +480,20 @@ static void bh_part_scatter_few(const bh__partition *p)
     bh_part_rows(p, 0, p->n, at);
 }
 
-static void bh_partition_scatter(const bh__where *where, bh__partition *p)
+static int bh_partition_scatter(const bh__where *where, bh__partition *p)
 {
     bh_part_job job = {p, bh_part_in_blocks(p), 1};
 
     if (!p->n)
-        return;
+        return 1;
     if (!p->tasks) {
         bh_part_scatter_few(p);
-        return;
+        return 1;
     }
     if (job.in_blocks && p->payload_bytes)
         job.together = bh_part_lines_agree(p);
     bh_tasks_run(where, bh_part_scatter_task, &job, p->task_count);
+    return 1;
 }
 
 #endif

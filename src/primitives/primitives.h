@@ -33,7 +33,7 @@ typedef struct bh__where {
     void *device; /* NULL, or what a device's primitives run on: a backend's `device` */
 } bh__where;
 
-/* Parts that a partition may have, at most. */
+/* Parts that a partition on cores may have, at most. */
 #define BH__PARTS_MOST 4096u
 
 /*
@@ -41,7 +41,7 @@ typedef struct bh__where {
  * p of P is what bh_hash_range(hash.one, P) answers.
  */
 typedef struct bh__parts {
-    uint32_t parts;             /* 1 to BH__PARTS_MOST; by bits: a power of two */
+    uint32_t parts;             /* 1 to parts_most of the primitives; by bits: a power of two */
     uint32_t shift;             /* by bits: part = key >> shift & (parts - 1) */
     const struct bh_seed *seed; /* NULL: by bits of the key; else by its hash with this seed */
 } bh__parts;
@@ -115,9 +115,10 @@ typedef struct bh__primitives {
                     const void *indexes, uint32_t index_bytes, uint64_t n, void *out);
 
     /* See bh__partition. After count that answered 1, end must be called, whether or not scatter
-     * was. Cost: two reads of the keys, one read of the payloads, one write of both. */
+     * was. Scatter answers 0 where a GPU has refused it; then nothing has been written. Cost: two
+     * reads of the keys, one read of the payloads, one write of both. */
     int (*partition_count)(const bh__where *where, bh__partition *partition);
-    void (*partition_scatter)(const bh__where *where, bh__partition *partition);
+    int (*partition_scatter)(const bh__where *where, bh__partition *partition);
     void (*partition_end)(const bh__where *where, bh__partition *partition);
 
     /* Cost: about four times a partition; digits that are alike in all keys cost nothing. */
@@ -136,6 +137,9 @@ typedef struct bh__primitives {
      * time, so that their lines come together. */
     void (*lower_bound)(const bh__where *where, const void *keys, uint32_t key_bytes, uint64_t n,
                         const void *wanted, uint64_t count, uint64_t *positions);
+
+    /* Parts that a partition may have. */
+    uint32_t parts_most;
 } bh__primitives;
 
 #endif

@@ -381,7 +381,7 @@ static void bh_sort_step(const bh_sort_job *job, const void *keys, const void *p
             (uint64_t)(uintptr_t)bh_element_at(job->payloads[side], p.payload_bytes, at);
         at += counts[i];
     }
-    bh_partition_scatter(job->where, &p);
+    (void)bh_partition_scatter(job->where, &p);
 }
 
 /* Copies rows of the spare arrays to the output. */

@@ -9,10 +9,7 @@ int bh__temporary_take(bh__temporary *temporary, const bh_system *system, bh_pag
 {
     temporary->bytes = bytes;
     temporary->block.memory = NULL;
-    temporary->far = pages == BH__PAGES_FAR;
-    if (temporary->far) /* not as a block, which would be cleared */
-        temporary->memory = (unsigned char *)system->reserve(system->state, bytes);
-    else if (bytes < BLOCK_LEAST)
+    if (pages == BH__PAGES_FAR || bytes < BLOCK_LEAST)
         temporary->memory = (unsigned char *)system->allocate(system->state, bytes);
     else
         temporary->memory = bh__block_create(&temporary->block, system, pages, bytes)
@@ -23,9 +20,7 @@ int bh__temporary_take(bh__temporary *temporary, const bh_system *system, bh_pag
 
 void bh__temporary_give(bh__temporary *temporary, const bh_system *system)
 {
-    if (temporary->far)
-        system->unreserve(system->state, temporary->memory, temporary->bytes);
-    else if (temporary->block.memory)
+    if (temporary->block.memory)
         bh__block_destroy(&temporary->block, system);
     else
         system->release(system->state, temporary->memory, temporary->bytes);

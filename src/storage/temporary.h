@@ -1,7 +1,7 @@
 /*
  * Temporary memory of one call: from the heap where it is little, else mapped for the
  * call as tables are, on huge pages where the context has them. Where a backend's pages are
- * BH__PAGES_FAR it is the device's, `system` being the backend's `memory`.
+ * BH__PAGES_FAR it is the device's, and what `system`, the backend's `memory`, allocates.
  */
 #ifndef BH_STORAGE_TEMPORARY_H
 #define BH_STORAGE_TEMPORARY_H
@@ -12,7 +12,6 @@ typedef struct bh__temporary {
     unsigned char *memory; /* aligned to 64 bytes, content undefined */
     uint64_t bytes;
     bh__block block; /* that it lies in, or none */
-    int far;
 } bh__temporary;
 
 /* Answers 0 when the system gives none. */

@@ -110,10 +110,7 @@ typedef enum bh__pass {
     BH_PASS_WANT,     /* which keys of a sorted call need a place */
     BH_PASS_FOLD,     /* perform a sorted call */
     BH_PASS_LAY,      /* where the pairs of each part of a table to be built are laid out */
-    BH_PASS_CLAIM,    /* build a round of all parts at once: pairs name slots theirs */
-    BH_PASS_CHECK,    /* who has lost */
-    BH_PASS_TAKE,     /* slots take their winners' pairs */
-    BH_PASS_PACK,     /* in which slots somebody has lost */
+    BH_PASS_TEAM,     /* build a part of the table from its pairs, by a team of threads */
     BH_PASS_TELL,     /* the elements of the call that have been built into a table */
     BH_PASSES
 } bh__pass;

@@ -20,6 +20,7 @@
 #define BH_LONE
 #define BH_LONE_BYTES 98304u
 #define BH_BRINGS 1
+#define BH_QUIET 0
 
 BH_FN uint32_t bh_load32(const void *p)
 {
@@ -83,6 +84,26 @@ BH_FN int bh_turn(uint32_t refused)
 {
     (void)refused;
     return 1;
+}
+
+/* A team is one thread. */
+BH_FN uint32_t bh_team_size(void)
+{
+    return 1;
+}
+
+BH_FN uint32_t bh_team_lane(void)
+{
+    return 0;
+}
+
+BH_FN void bh_team_meet(void)
+{
+}
+
+BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
+{
+    *p |= bits;
 }
 
 BH_FN uint32_t bh_first(uint32_t mask)

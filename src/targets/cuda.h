@@ -36,6 +36,7 @@
 #define BH_LONE __shared__
 #define BH_LONE_BYTES 24576u
 #define BH_BRINGS 0
+#define BH_QUIET BH_CUDA_QUIET
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1
@@ -242,6 +243,27 @@ BH_FN int bh_turn(uint32_t refused)
         __nanosleep((mixed >> 16) % (64u << (refused < 12 ? refused - 2 : 10)));
     }
     return 1;
+}
+
+/* A team is a block. */
+BH_FN uint32_t bh_team_size(void)
+{
+    return blockDim.x;
+}
+
+BH_FN uint32_t bh_team_lane(void)
+{
+    return threadIdx.x;
+}
+
+BH_FN void bh_team_meet(void)
+{
+    __syncthreads();
+}
+
+BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
+{
+    atomicOr(p, bits);
 }
 
 /* 4-byte words of a line that a lane holds; half of 32 lanes hold what the others hold. */

@@ -17,6 +17,8 @@
  *   BH_LONE, BH_LONE_BYTES     how a large local array is declared in what only one group of a
  *                              launch runs at a time, and how large it may be
  *   BH_BRINGS                  1 where bh_bring does something, so that asking ahead pays
+ *   BH_QUIET                   1 where nobody writes the table while operations run: nothing need be
+ *                              looked at twice, and a step may be handed a copy of its region
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.
@@ -48,6 +50,14 @@
  *                              it lets one of those that were refused go first, or two that want
  *                              each other's buckets would refuse each other for ever; and whoever is
  *                              refused again and again waits a little
+ *
+ * Words of a team: the threads that do one item of a pass together, each of them all of the text. On a CPU
+ * it is one thread.
+ *
+ *   bh_team_size(), bh_team_lane()   how many threads there are, and which of them this is
+ *   bh_team_meet()             waits until all have come here; what they have written before it, each may
+ *                              read behind it
+ *   bh_team_or32(p, bits)      sets bits in a word that only the team writes meanwhile
  *
  * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
  *

@@ -305,8 +305,9 @@ static int allocate_in(bh__gpu *gpu, uint64_t bytes, bool pinned, void **memory)
     return end();
 }
 
-static int allocate(bh__gpu *gpu, uint64_t bytes, void **memory)
+static int allocate(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory)
 {
+    (void)of;
     return allocate_in(gpu, bytes, false, memory);
 }
 
@@ -453,16 +454,13 @@ typedef struct fake_kernels {
 
 static void fit_hashfight(bh__cuda_kernels *k)
 {
-    static const uint8_t phases[] = {BH_PASS_LAY,  BH_PASS_CLAIM, BH_PASS_CHECK,
-                                     BH_PASS_TAKE, BH_PASS_PACK,  BH_PASS_TELL};
-
     k->descriptor_bytes = sizeof(bh_hf_geometry);
     k->job_bytes[BH_PASS_COUNT] = k->job_bytes[BH_PASS_EXPORT] = sizeof(bh_hf_export);
     k->job_bytes[BH_PASS_FILLER] = sizeof(bh_hf_fillers);
     k->job_bytes[BH_PASS_LOCATE] = sizeof(bh_hf_locate);
     k->job_bytes[BH_PASS_WANT] = k->job_bytes[BH_PASS_FOLD] = sizeof(bh_hf_runs);
-    for (size_t i = 0; i < sizeof phases; i++)
-        k->job_bytes[phases[i]] = sizeof(bh_hf_phases);
+    k->job_bytes[BH_PASS_LAY] = k->job_bytes[BH_PASS_TEAM] = k->job_bytes[BH_PASS_TELL] =
+        sizeof(bh_hf_teams);
 }
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
@@ -797,14 +795,16 @@ static int fake_partition_count(const bh__where *where, bh__partition *partition
     return done;
 }
 
-static void fake_partition_scatter(const bh__where *where, bh__partition *partition)
+static int fake_partition_scatter(const bh__where *where, bh__partition *partition)
 {
     alone a;
+    int done;
 
-    if (!enter_or_lose(&a, where))
-        return;
-    bh__unit_primitives_scalar()->partition_scatter(&a.where, partition);
+    if (!enter(&a, where))
+        return 0;
+    done = bh__unit_primitives_scalar()->partition_scatter(&a.where, partition);
     leave();
+    return done;
 }
 
 /* What it gives back is no memory of the device. */
@@ -868,6 +868,7 @@ static const bh__primitives primitives = {
     fake_partition_scatter, fake_partition_end,
     fake_sort_by_key,     fake_reduce_by_key,
     fake_lower_bound,
+    64, // so few that HashFight's regions grow, which otherwise takes 130 million pairs
 };
 
 extern __attribute__((visibility("default"))) bh__cuda_module bh__cuda_module_1;

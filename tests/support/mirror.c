@@ -54,7 +54,7 @@ static void *mirror(call *c, const void *host, uint64_t bytes, uint64_t given)
     check(c->count++ < ARRAYS_MOST, "a call of so many arrays");
     a->host = (void *)(uintptr_t)host;
     a->bytes = given;
-    ok(cuda->module->allocate(cuda->gpu, bytes, &a->device));
+    ok(cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, bytes, &a->device));
     copy(a->device, host, given);
     return a->device;
 }
@@ -206,7 +206,7 @@ static void partition_back(const bh__partition *p, const uint64_t *at_host, cons
     }
 }
 
-static void mirror_partition_scatter(const bh__where *where, bh__partition *p)
+static int mirror_partition_scatter(const bh__where *where, bh__partition *p)
 {
     uint64_t *keys_at = test_allocate(p->how.parts * 8ull);
     uint64_t *payloads_at = test_allocate(p->how.parts * 8ull);
@@ -221,7 +221,8 @@ static void mirror_partition_scatter(const bh__where *where, bh__partition *p)
                 mirror_in(&partition_call, payloads_at, p->how.parts * 8ull);
         }
     }
-    there()->partition_scatter(where, &partition_there);
+    const int done = there()->partition_scatter(where, &partition_there);
+
     if (p->n > 0) {
         partition_back(p, p->keys_at, keys_at, p->key_bytes);
         if (p->payload_bytes > 0) {
@@ -233,6 +234,7 @@ static void mirror_partition_scatter(const bh__where *where, bh__partition *p)
     }
     free(keys_at);
     free(payloads_at);
+    return done;
 }
 
 static void mirror_partition_end(const bh__where *where, bh__partition *p)
@@ -306,6 +308,7 @@ const bh__primitives *mirror_primitives(bh_context *context, bh__where *where)
         mirror_sort_by_key,
         mirror_reduce_by_key,
         mirror_lower_bound,
+        BH__PARTS_MOST,
     };
 
     check(context->backend == &context->cuda.backend, "the context is not on a GPU");

@@ -43,7 +43,7 @@ void *place_allocate(place where, uint64_t bytes)
         check_answer(module->allocate_pinned(gpu, bytes, &memory), "allocate_pinned");
         return memory;
     case PLACE_DEVICE:
-        check_answer(module->allocate(gpu, bytes, &memory), "allocate");
+        check_answer(module->allocate(gpu, BH_MEMORY_CALL, bytes, &memory), "allocate");
         check_answer(module->wait(gpu, BH_LANE_RUN), "wait");
         return memory;
     case PLACE_NONE:

@@ -223,15 +223,24 @@ static void large_builds(void **state)
     }
 }
 
-/* A GPU's regions have half a million pairs: one, two, three of them, in one call and in two. */
+/* A GPU's regions have some two thousand pairs: one, two, three, hundreds of them, in one call and in
+ * two. (Those of the test module are larger from 64 on, and fight in memory of the table's kind.) */
 static void regions_of_a_gpu(void **state)
 {
     static const test_widths cases[] = {{4, 4}, {8, 8}, {4, 0}, {8, 4}};
+    static const uint64_t few[] = {1900, 2000, 4100};
     const uint64_t region = 1u << 19;
     (void)state;
 
     if (!test_on_gpu()) {
         return;
+    }
+    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+        bh_table_options options = fight_options(cases[c], 1);
+
+        for (size_t i = 0; i < TEST_COUNT(few); i++) {
+            build_and_check(&options, few[i], DISTINCT, i % 2 == 0);
+        }
     }
     for (size_t c = 0; c < TEST_COUNT(cases); c++) {
         bh_table_options options = fight_options(cases[c], 1);
@@ -915,7 +924,7 @@ static void peak_of_a_build(void **state)
             options.hashfight.slots_per_key = shares[f];
             most = (uint64_t)((9 + 12.6 * shares[f]) * (double)n) + 8 * tail;
             if (test_on_gpu()) {
-                most += most / 4; // of all regions at once
+                most += 13 * n; // a partition of all of them has its rows and their numbers twice
             }
             table = table_with(context, &options);
             check_status(bh_insert(table, all.keys, all.values, n, told ? all.outcomes : NULL),

@@ -536,7 +536,7 @@ static void partition_check(const bh__where *where, const partition_case *c, rng
     }
     p.keys_at = keys_at;
     p.payloads_at = c->payload_bytes > 0 ? payloads_at : NULL;
-    primitives->partition_scatter(where, &p);
+    check(primitives->partition_scatter(where, &p) == 1, "partition_scatter");
     primitives->partition_end(where, &p);
     check_equal(&keys_out, &keys_wanted, room, "partition, keys");
     check_equal(&payloads_out, &payloads_wanted, room, "partition, payloads");
@@ -926,7 +926,7 @@ static void of_no_rows(void **state)
         primitives->scatter(&places[i], NULL, 8, NULL, 4, 0, NULL);
         check(primitives->partition_count(&places[i], &p) == 1, "partition_count");
         check(counts[0] == 0 && counts[1] == 0, "counts");
-        primitives->partition_scatter(&places[i], &p);
+        check(primitives->partition_scatter(&places[i], &p) == 1, "partition_scatter");
         primitives->partition_end(&places[i], &p);
         check(primitives->sort_by_key(&places[i], &s) == 1, "sort_by_key");
         check(primitives->reduce_by_key(&places[i], BH_ADD, NULL, 4, NULL, 4, 0, NULL, NULL, NULL,

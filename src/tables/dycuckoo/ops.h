@@ -275,7 +275,7 @@ typedef struct bh_dy_moving {
 
 /* One operation in flight. */
 typedef struct DY(op) {
-    uint64_t home; /* set from OTHER on */
+    uint64_t home; /* set from OTHER on; BH_QUIET: from the beginning, since steps may see a copy */
     uint64_t other;
     uint64_t from; /* SEARCH: the bucket where the path begins; find: home's meta word as seen */
     BH_KEY key;
@@ -432,6 +432,7 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     BH_KEY key = ((const BH_KEY *)slice->keys)[at];
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
+    bh_region region;
 
     op->key = key;
     op->at = at;
@@ -439,8 +440,11 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     op->state = BH_DY_HOME;
     op->looks = 0;
     op->counter = (uint8_t)bh_dy_counter_of(hash.one >> home->doublings);
-    return bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
-                        kind == BH_FIND ? BH_DY_LINE : BUCKET);
+    region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
+                          kind == BH_FIND ? BH_DY_LINE : BUCKET);
+    if (BH_QUIET)
+        op->home = region.offset;
+    return region;
 }
 
 BH_FN bh_answer DY(done)(DY(op) *op, bh_outcome outcome)
@@ -472,6 +476,8 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
         if (BH_APART && slice->values_out && !op->looks) {
             /* A missing key need not know where its value would be. */
             op->looks = 1;
+            if (BH_QUIET)
+                line = op->state == BH_DY_HOME ? op->home : op->other;
             *next = bh_dy_region(line, BUCKET);
             return BH_NEXT;
         }
@@ -493,9 +499,9 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
         if (!bh_dy_counted(view.meta, op->counter))
             return DY(done)(op, BH_MISSING);
         op->from = view.meta;
-        return DY(go_other)(slice, op, line, next);
+        return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
-    if (bh_load64(bh_dy_at(op->home)) == op->from)
+    if (BH_QUIET || bh_load64(bh_dy_at(op->home)) == op->from)
         return DY(done)(op, BH_MISSING);
     op->state = BH_DY_HOME;
     *next = bh_dy_region(op->home, BH_DY_LINE);

@@ -43,8 +43,9 @@
 #define BH_HF_ROUNDS_MOST 16u
 #define BH_HF_GENERATIONS_MOST 16u
 
-/* A region has whole groups of lines, so that its bits of `contested` are whole words. */
-#define BH_HF_LINE_GROUP 64u
+/* A region has whole groups of lines, so that its bits of `contested` are whole words: a multiple of 64
+ * slots, of which a line has so many times the power of two that divides its own. */
+#define BH_HF_LINE_GROUP(slots) (64u / ((slots) & (~(slots) + 1)))
 
 /* Where values begin in a line of so many slots; and how many slots fit. */
 #define BH_HF_VALUES(key_bytes, value_bytes, slots)                                                \
@@ -131,34 +132,38 @@ typedef struct bh_hf_fillers {
 } bh_hf_fillers;
 
 /*
- * What builds a generation on a device with thousands of threads, where a task for each region would
- * be too few: passes over the pairs, or the slots, of all regions. See phases.h.
+ * What builds a generation on a device with thousands of threads: a team of them for each region. See
+ * teams.h.
  *
  *   BH_PASS_LAY     an item is a region: where its pairs go when they are partitioned
- *   BH_PASS_CLAIM   an item is a pair that fights in the round
- *   BH_PASS_CHECK   the same
- *   BH_PASS_TAKE    an item is a slot of the round: those of a region one after the other, then
- *                   the next region's
- *   BH_PASS_PACK    an item is a word of the bits `contested`
+ *   BH_PASS_TEAM    an item is a team, which takes every teams-th region
  *   BH_PASS_TELL    an item is an element of the call
  */
-typedef struct bh_hf_phases {
+typedef struct bh_hf_teams {
     const bh_hf_geometry *geometry;
     bh_hf_generation to;
-    const uint64_t *before; /* lay: pairs in the regions before each */
-    uint64_t *keys_at;      /* receives where the keys of each region go, and the values */
+    const uint64_t *counts; /* pairs of each region, and where they lie */
+    uint64_t *keys_at;
     uint64_t *values_at;
-    const void *keys; /* those who fight, lying by region: lay: where they will */
-    const void *values;
-    uint64_t round;
-    void *winners;         /* of each slot of the round: the number of a pair plus 1; 0: nobody */
-    uint64_t winner_bytes; /* 4 or 8 */
-    uint8_t *lost;         /* check: receives 1 for each pair that must fight on */
-    uint8_t *marks;        /* 1 for each slot of the generation in which somebody has lost */
-    uint64_t losing;       /* check: how many have lost, added up by all */
-    uint64_t twins;        /* check: becomes 1 where two keys are equal: nothing can be built then */
-    uint8_t *outcomes;     /* tell: of elements that have been inserted */
-} bh_hf_phases;
+    uint64_t teams;
+    uint64_t room;          /* pairs of a region, at most */
+    unsigned char *scratch; /* NULL: what a team needs fits in fast memory of its own */
+    uint64_t scratch_bytes; /* of each team */
+    void *left_keys;        /* receive those who lose all rounds, in any order */
+    void *left_values;
+    uint64_t left_room;
+    uint64_t left;     /* how many did, added up by all; those above left_room are not there */
+    uint64_t uneven;   /* becomes 1 where a region has too many pairs, or two keys are equal: nothing can
+                          be built then */
+    uint8_t *outcomes; /* tell: of elements that have been inserted */
+} bh_hf_teams;
+
+/* Fast memory of a team, and its threads. Any kernel may have so much, and a processor with 164 KB of
+ * it runs three teams, one with 228 KB five; four do with 64 registers a thread, and with fewer the
+ * compiler spills. Of 24, 32, 36 and 48 warps on an H200 the last was faster than the first by a quarter,
+ * and by 4% than the third. */
+#define BH_HF_TEAM_BYTES 45056u
+#define BH_HF_TEAM_THREADS 256u
 
 /* A pair in it: the payload is aligned. */
 #define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
@@ -170,6 +175,12 @@ typedef struct bh_hf_phases {
  * the slot of each and room for the losers, the winner of each slot and a bit for each slot. */
 #define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
     (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots) * 4 + (slots) / 8 + 9 * 64) /  \
+     64 * 64)
+
+/* The same of a team: pairs, the slot of each, the winner of each slot of a round, and a bit for each
+ * slot of the region. */
+#define BH_HF_TEAM_SCRATCH(key_bytes, value_bytes, room, slots, cells)                             \
+    (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots) * 4 + (cells) / 8 + 4 * 64) /    \
      64 * 64)
 
 /* BH_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */

@@ -38,13 +38,23 @@
 #define BH_HF_REGION_KEYS 32768
 #endif
 
-/* The same on a device, whose cache of some tens of megabytes has two of them or three at a time. */
-#ifndef BH_HF_REGION_KEYS_FAR
-#define BH_HF_REGION_KEYS_FAR (1u << 19)
-#endif
+/* The same on a device: what a team needs to fight fits in its fast memory, also where a region has
+ * more pairs than others. */
+static uint64_t region_keys_far(const bh_table *table)
+{
+    const double f = table->options.hashfight.slots_per_key;
+    const double pair = BH_HF_PAIR(table->options.key_bytes, table->options.value_bytes);
+
+    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f + f / 4));
+}
 
 /* Regions at most, so that partition has a line of each in the cache. */
 #define REGIONS_MOST 2048
+
+static uint64_t regions_most(const bh_table *table)
+{
+    return bh__hf_is_far(table) ? table->backend->primitives->parts_most : REGIONS_MOST;
+}
 
 /* A round has so many slots in each region at least, so that there is a filler. */
 #define ROUND_SLOTS_LEAST 8
@@ -237,13 +247,13 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
 {
     double f = table->options.hashfight.slots_per_key, active;
     uint64_t per_line = slots_per_line(table), line = 0, capacity;
+    const uint64_t group = BH_HF_LINE_GROUP(per_line);
     bh_hf_generation *g = &p->g;
     arena a = {0, 0};
 
     if (pairs > 1ull << 40)
         return 0;
-    g->regions =
-        pairs / (bh__hf_is_far(table) ? BH_HF_REGION_KEYS_FAR : BH_HF_REGION_KEYS) + 1;
+    g->regions = pairs / (bh__hf_is_far(table) ? region_keys_far(table) : BH_HF_REGION_KEYS) + 1;
     if (g->regions > regions)
         g->regions = regions;
     if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
@@ -263,13 +273,16 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
         line += (r->slots + per_line - 1) / per_line;
         active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
     }
-    g->region_lines = (line + BH_HF_LINE_GROUP - 1) / BH_HF_LINE_GROUP * BH_HF_LINE_GROUP;
+    g->region_lines = (line + group - 1) / group * group;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
     p->quota = (uint64_t)(4 * active) + BH_HF_TAIL_LEAST;
+    /* Far they are one list. */
+    if (bh__hf_is_far(table))
+        p->quota = (uint64_t)(4 * active) + BH_HF_TAIL_LEAST / g->regions + 1;
     /* Only a tail: there are as many as there are, but they are laid out here first. */
     if (!g->rounds) {
-        g->region_lines = (pairs * 16 / BH_HF_LINE / BH_HF_LINE_GROUP + 1) * BH_HF_LINE_GROUP;
+        g->region_lines = (pairs * 16 / BH_HF_LINE / group + 1) * group;
         p->quota = pairs;
     }
     if (p->quota < quota)
@@ -599,7 +612,7 @@ no_partition:
 static bh_status build(hashfight *t, const list *from, uint64_t freed, bh_hf_generation *made,
                        bh__block *block, uint64_t *pairs)
 {
-    uint64_t quota = 0, regions = REGIONS_MOST;
+    uint64_t quota = 0, regions = regions_most(&t->table);
 
     for (;;) {
         int was_spare;
@@ -895,7 +908,7 @@ static bh_status merge(hashfight *t, uint64_t first, const void *keys, uint64_t 
     }
     /* So many pairs at least: where not even they have room, nothing is read in vain. */
     stay = stay < table->keys ? stay : table->keys;
-    if (make_plan(table, table->keys - stay + count, REGIONS_MOST, 0, &p) &&
+    if (make_plan(table, table->keys - stay + count, regions_most(table), 0, &p) &&
         is_beyond(t, p.bytes, freed))
         return fail_beyond(t, p.bytes, freed);
     cut_collected(&a, t, first, total, &c);
@@ -979,7 +992,7 @@ static bh_status make_spare(hashfight *t, uint64_t keys)
     int was_spare;
     plan p;
 
-    if (!make_plan(&t->table, keys, REGIONS_MOST, 0, &p))
+    if (!make_plan(&t->table, keys, regions_most(&t->table), 0, &p))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
     if (keys <= t->table.max_keys || t->spare.committed >= p.bytes)
@@ -1345,7 +1358,7 @@ static bh_status keep_room(hashfight *t, uint64_t keys)
 
     if (!status && keys > t->table.floor_keys) {
         t->table.floor_keys = keys;
-        if (keys > BH_HF_BUFFER_MOST && make_plan(&t->table, keys, REGIONS_MOST, 0, &p))
+        if (keys > BH_HF_BUFFER_MOST && make_plan(&t->table, keys, regions_most(&t->table), 0, &p))
             t->floor_slots = slots_of(&p.g) + BH_HF_BUFFER_MOST;
         publish(t);
     }
@@ -1453,7 +1466,7 @@ static bh_status compact(bh_table *table)
     publish(t);
     /* Not for a part in 32, nor for what is in the buffer alone. */
     if (!large ||
-        (t->geometry.generations == 1 && make_plan(table, table->keys, REGIONS_MOST, 0, &p) &&
+        (t->geometry.generations == 1 && make_plan(table, table->keys, regions_most(table), 0, &p) &&
          p.bytes >= t->block[0].committed - t->block[0].committed / 32))
         return BH_OK;
     return rebuild(t);
