@@ -218,20 +218,14 @@ BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int
 #endif
 #define DEVICE(name) BH_NAME(BH_CUDA_KERNEL(name))
 
-/* Carries an operation to its end, or until it stalls; one whose buckets were full begins with the
- * search for a path. */
-BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind,
-                              int full)
+/* Carries an operation to its end, or until it stalls. */
+BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind)
 {
     bh_region region = BH_NAME(bh_dy_begin)(slice, op, at, kind);
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
 
     op->home = op->other = op->from = 0;
-    if (full) {
-        BH_NAME(bh_dy_go_other)(slice, op, region.offset, &region);
-        answer = BH_NAME(bh_dy_begin_search)(slice, op, &region);
-    }
     while (answer == BH_NEXT || answer == BH_RETRY) {
         if (!bh_turn(refused))
             continue;
@@ -310,7 +304,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
-        answer = DEVICE(carry)(&slice, &op, at, kind, stage == BH_CUDA_BOTH_FULL);
+        answer = DEVICE(carry)(&slice, &op, at, kind);
     parks = slice.no_paths && answer == BH_STALL && slice.stalled_path;
     if (twins & (twins - 1)) {
         const int first_of = (int)bh_first(twins);
@@ -365,6 +359,67 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
 }
 
 #if BH_CUDA_TILE == 1
+/*
+ * The last stage of `sift`: elements whose buckets were full, with paths. Paths take from 3 steps to
+ * hundreds; so a lane whose element is done takes the next one at once, while the others of its warp
+ * are still on theirs, and each round of the loop is a step of 32 elements, whichever these are.
+ *
+ * (Equal keys are not looked for here: one of them finds a place, and the others find it.)
+ */
+BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
+{
+    const bh__slice common = bh_cuda_slice(job);
+    const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+    const uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    uint64_t i = bh_cuda_group();
+    bh_cuda_counts counts = {0, 0, 0};
+    bh__slice slice = common;
+    uint32_t at = 0, what = kind, refused = 0;
+    int busy = 0;
+    BH_NAME(bh_dy_op) op = {};
+    bh_region region = {};
+
+    for (;;) {
+        if (!busy && i < count) {
+            at = names[i] & ~BH_CUDA_PARKED_ROOM;
+            slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
+            slice.no_paths = 0;
+            what = bh_cuda_kind(&common, kind, at);
+            bh_cuda_stamp_begin(at);
+            region = BH_NAME(bh_dy_begin)(&slice, &op, at, what);
+            BH_NAME(bh_dy_go_other)(&slice, &op, region.offset, &region);
+            BH_NAME(bh_dy_to_search)(&op);
+            region.offset = op.home;
+            refused = 0;
+            busy = 1;
+            i += threads;
+        }
+        if (!__any_sync(0xffffffffu, busy))
+            break;
+        if (busy && bh_turn(refused)) {
+            const bh_answer answer =
+                BH_NAME(bh_dy_step)(&slice, &op, what, region.offset, &region);
+
+            refused = answer == BH_RETRY ? refused + 1 : 0;
+            busy = answer == BH_NEXT || answer == BH_RETRY;
+            bh_cuda_stall(job, at, answer == BH_STALL);
+            if (answer == BH_DONE) {
+                if (slice.outcomes)
+                    slice.outcomes[at] = op.outcome;
+                bh_cuda_stamp_end(at);
+            }
+        }
+        __syncwarp();
+    }
+    if (slice.moved)
+        job->moved = 1;
+    counts.inserted = (uint32_t)slice.inserted;
+    counts.erased = (uint32_t)slice.erased;
+    counts.assigned = (uint32_t)slice.assigned;
+    bh_cuda_enter(job, &counts);
+}
+
 /* An element's first step; what has happened is counted. */
 BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                               uint32_t kind, int room, bh_cuda_counts *counts)
@@ -455,8 +510,9 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
 #endif
 
 /*
- * `sift`: each kind is three kernels. What a stage leaves is in a list for the next; without a
- * list the last one begins with all elements. The other schedules have one kernel for a kind.
+ * `sift`: each kind is three kernels, but for erasing, which needs no paths. What a stage leaves is in a
+ * list for the next. A fourth kernel carries the elements of small calls from their beginning to their
+ * end. The other schedules have one kernel for a kind.
  */
 #if !BH_CUDA_SLICES_ONLY
 __global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)
@@ -469,12 +525,14 @@ __global__ void DEVICE(other_insert)(bh__cuda_job *job)
     DEVICE(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(insert)(bh__cuda_job *job, int parked)
+__global__ void DEVICE(paths_insert)(bh__cuda_job *job)
 {
-    if (parked)
-        DEVICE(each)(job, BH_INSERT, BH_CUDA_BOTH_FULL);
-    else
-        DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
+    DEVICE(search_all)(job, BH_INSERT);
+}
+
+__global__ void DEVICE(insert)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
 }
 
 __global__ void DEVICE(sift_erase)(bh__cuda_job *job, uint32_t rounds)
@@ -487,12 +545,9 @@ __global__ void DEVICE(other_erase)(bh__cuda_job *job)
     DEVICE(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(erase)(bh__cuda_job *job, int parked)
+__global__ void DEVICE(erase)(bh__cuda_job *job)
 {
-    if (parked)
-        DEVICE(each)(job, BH_ERASE, BH_CUDA_BOTH_FULL);
-    else
-        DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
+    DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
 }
 
 __global__ void DEVICE(sift_add)(bh__cuda_job *job, uint32_t rounds)
@@ -505,12 +560,14 @@ __global__ void DEVICE(other_add)(bh__cuda_job *job)
     DEVICE(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(add)(bh__cuda_job *job, int parked)
+__global__ void DEVICE(paths_add)(bh__cuda_job *job)
 {
-    if (parked)
-        DEVICE(each)(job, BH_ADD, BH_CUDA_BOTH_FULL);
-    else
-        DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
+    DEVICE(search_all)(job, BH_ADD);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
 }
 
 __global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
@@ -523,12 +580,14 @@ __global__ void DEVICE(other_mixed)(bh__cuda_job *job)
     DEVICE(each)(job, BH_MAX + 1, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(mixed)(bh__cuda_job *job, int parked)
+__global__ void DEVICE(paths_mixed)(bh__cuda_job *job)
 {
-    if (parked)
-        DEVICE(each)(job, BH_MAX + 1, BH_CUDA_BOTH_FULL);
-    else
-        DEVICE(each)(job, BH_MAX + 1, BH_CUDA_FRESH);
+    DEVICE(search_all)(job, BH_MAX + 1);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_FRESH);
 }
 
 #else

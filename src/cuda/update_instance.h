@@ -4,26 +4,31 @@
 #include "cuda/kernels.h"
 
 #define GPU(name) BH_NAME(bh_gpu_##name)
-#define LAUNCH_SLICE(kind)                                                                         \
+#define LAUNCH_SLICE(kind, paths)                                                                  \
     static int GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
     {                                                                                              \
         const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
-        const unsigned blocks = bh__gpu_blocks(count > gpu->threads ? gpu->threads : count);       \
-        const int sifts = count >= BH_CUDA_SIFT_LEAST;                                             \
-                                                                                                   \
+        const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
+        void (*const last)(bh__cuda_job *) = paths;                                                \
         int error;                                                                                 \
                                                                                                    \
-        if (sifts) {                                                                               \
-            BH_NAME(bh_cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,   \
-                                           gpu->stream>>>(job, rounds);                            \
-            error = (int)cudaGetLastError();                                                       \
-            if (error)                                                                             \
-                return error;                                                                      \
-            BH_NAME(bh_cuda_other_##kind)<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job);         \
+        if (count < BH_CUDA_SIFT_LEAST) {                                                          \
+            BH_NAME(bh_cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);\
+            return (int)cudaGetLastError();                                                        \
         }                                                                                          \
-        BH_NAME(bh_cuda_##kind)<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, sifts);            \
+        BH_NAME(bh_cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,       \
+                                       gpu->stream>>>(job, rounds);                                \
         error = (int)cudaGetLastError();                                                           \
-        return sifts ? -error : error;                                                             \
+        if (error)                                                                                 \
+            return error;                                                                          \
+        BH_NAME(bh_cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0,                 \
+                                        gpu->stream>>>(job);                                       \
+        error = (int)cudaGetLastError();                                                           \
+        if (last && !error) {                                                                      \
+            last<<<bh__gpu_blocks(threads / BH_CUDA_PATHS_OF), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);\
+            error = (int)cudaGetLastError();                                                       \
+        }                                                                                          \
+        return -error;                                                                             \
     }
 #define LAUNCH_PASS(pass, type)                                                                    \
     static int GPU(pass)(bh__gpu * gpu, void *job, uint64_t items)                                 \
@@ -43,10 +48,10 @@ static int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
     return bh__gpu_survey(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART, gpu, job, count);
 }
 
-LAUNCH_SLICE(insert)
-LAUNCH_SLICE(erase)
-LAUNCH_SLICE(add)
-LAUNCH_SLICE(mixed)
+LAUNCH_SLICE(insert, BH_NAME(bh_cuda_paths_insert))
+LAUNCH_SLICE(erase, nullptr)
+LAUNCH_SLICE(add, BH_NAME(bh_cuda_paths_add))
+LAUNCH_SLICE(mixed, BH_NAME(bh_cuda_paths_mixed))
 LAUNCH_PASS(split, bh_dy_resize)
 LAUNCH_PASS(home, bh_dy_resize)
 LAUNCH_PASS(merge, bh_dy_resize)

@@ -666,6 +666,16 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
     return answer;
 }
 
+/* From now on the operation searches, from home. */
+BH_FN void DY(to_search)(DY(op) *op)
+{
+    op->state = BH_DY_SEARCH;
+    op->from = op->home;
+    op->depth = 0;
+    op->deepest = 1;
+    op->path = 0;
+}
+
 /* Both buckets of a key are full. */
 BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
@@ -673,11 +683,7 @@ BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
         slice->stalled_path = 1;
         return BH_STALL;
     }
-    op->state = BH_DY_SEARCH;
-    op->from = op->home;
-    op->depth = 0;
-    op->deepest = 1;
-    op->path = 0;
+    DY(to_search)(op);
     return DY(step_search)(slice, op, op->home, next);
 }
 
