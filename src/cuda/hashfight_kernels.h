@@ -54,7 +54,7 @@ __global__ void DEVICE(find)(bh__cuda_job *job)
     outcome = DEVICE(look)(&slice, (uint32_t)at, BH_FIND);
     if (bh_cuda_lane() == 0 && slice.outcomes)
         slice.outcomes[at] = outcome;
-    /* As in find_instance.h: the host brings the values of missing keys, which stay as they were. */
+    /* As in look.h: the host brings the values of missing keys, which stay as they were. */
     if (outcome == BH_MISSING && !job->missing)
         job->missing = 1;
 }
@@ -85,7 +85,7 @@ __global__ void DEVICE(lay)(bh_hf_teams *job, uint64_t items)
         HF(lay_region)(job, bh_hf_thread());
 }
 
-/* A block is a team, and four or more run on a processor. Two calls, so that the compiler knows which
+/* A block is a team. Two calls, so that the compiler knows which
  * memory it is. */
 __global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) DEVICE(team)(bh_hf_teams *job)
 {

@@ -221,11 +221,12 @@ BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int
 /* Carries an operation to its end, or until it stalls. */
 BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind)
 {
-    bh_region region = BH_NAME(bh_dy_begin)(slice, op, at, kind);
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
+    bh_region region;
 
     op->home = op->other = op->from = 0;
+    region = BH_NAME(bh_dy_begin)(slice, op, at, kind);
     while (answer == BH_NEXT || answer == BH_RETRY) {
         if (!bh_turn(refused))
             continue;

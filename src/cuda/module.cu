@@ -50,7 +50,8 @@ static int open_pools(bh__gpu *gpu)
     uint32_t i;
     int error = (int)cudaGetDeviceProperties(&device, gpu->device);
 
-    keeps[BH_MEMORY_CALL] = device.totalGlobalMem / POOL_KEEPS_OF;
+    if (!error)
+        keeps[BH_MEMORY_CALL] = device.totalGlobalMem / POOL_KEEPS_OF;
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = gpu->device;

@@ -8,7 +8,7 @@
  * as they are asked for. Counts are 64-bit.
  *
  * Errors: where there is no memory a primitive answers 0, and nothing has been written (but by
- * reduce_by_key to its outputs). Any other error is noted in `lost` of the place: the table's later calls say that the GPU has failed.
+ * reduce_by_key to its outputs); so does a scatter of a partition that is refused. Any other error is noted in `lost` of the place: the table's later calls say that the GPU has failed.
  */
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
@@ -601,8 +601,10 @@ int partition_scatter(const bh__where *where, bh__partition *p)
 {
     run r(where);
 
-    if (!p->n || !r.ok())
+    if (!p->n)
         return 1;
+    if (!r.ok())
+        return 0;
     return of_row(p, [&](auto word) {
         typedef decltype(word) row;
         const partition_memory m = partition_cut(p);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/context.h"
+#include "primitives/primitives.h"
 #include "support/batch.h"
 #include "support/check.h"
 #include "support/memory.h"
@@ -229,22 +231,31 @@ static void regions_of_a_gpu(void **state)
 {
     static const test_widths cases[] = {{4, 4}, {8, 8}, {4, 0}, {8, 4}};
     static const uint64_t few[] = {1900, 2000, 4100};
-    const uint64_t region = 1u << 19;
+    const uint64_t half_million = 1u << 19;
     (void)state;
 
     if (!test_on_gpu()) {
         return;
     }
+    if (context->backend->primitives->parts_most > BH__PARTS_MOST) {
+        bh_table_options options = fight_options(cases[0], 1);
+
+        build_and_check(&options, 9000000, DISTINCT, false); // more parts than those of cores
+    }
     for (size_t c = 0; c < TEST_COUNT(cases); c++) {
         bh_table_options options = fight_options(cases[c], 1);
 
+        options.hashfight.slots_per_key = 1.03; // one round, and hardly more slots than pairs
+        build_and_check(&options, 1480, DISTINCT, true);
+        build_and_check(&options, 2200, DISTINCT, true);
+        options = fight_options(cases[c], 1);
         for (size_t i = 0; i < TEST_COUNT(few); i++) {
             build_and_check(&options, few[i], DISTINCT, i % 2 == 0);
         }
     }
     for (size_t c = 0; c < TEST_COUNT(cases); c++) {
         bh_table_options options = fight_options(cases[c], 1);
-        const uint64_t n = c == 0 ? region - 1 : c == 1 ? region : 2 * region + c;
+        const uint64_t n = c == 0 ? half_million - 1 : c == 1 ? half_million : 2 * half_million + c;
 
         build_and_check(&options, n, DISTINCT, c % 2 == 0);
         if (c == 3 && !TEST_SANITIZER) {
@@ -252,8 +263,8 @@ static void regions_of_a_gpu(void **state)
         }
         if (c == 0) {
             bh_table *table = table_with(context, &options);
-            batch all = numbered(cases[c], 0, 3 * region);
-            const uint64_t first = 2 * region + 5;
+            batch all = numbered(cases[c], 0, 3 * half_million);
+            const uint64_t first = 2 * half_million + 5;
 
             check_status(bh_insert(table, all.keys, all.values, first, NULL), BH_OK);
             check_status(bh_insert(table, (uint32_t *)all.keys + first,

@@ -857,11 +857,12 @@ BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
+    bh_region region;
     DY(op) op;
-    bh_region region = DY(begin)(slice, &op, at, kind);
 
     op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
     op.path = op.depth = op.deepest = 0;
+    region = DY(begin)(slice, &op, at, kind);
     do {
         if (!bh_turn(refused))
             continue;

@@ -46,8 +46,9 @@ static void give(const bh_table *table, bh__temporary *memory)
 
 /* --- building ------------------------------------------------------------------------------------ */
 
-/* Teams that have scratch memory in the device's memory: as many as a large one runs at a time. */
-#define TEAMS_IN_MEMORY 512
+/* Regions that do not fit in a team's fast memory are as many as a partition has parts (or there is one),
+ * and so many are one team's: of 65,536 parts that makes as many teams as a large device runs at a time. */
+#define REGIONS_OF_TEAM 128
 
 /* A build's temporary memory. */
 typedef struct work {
@@ -89,19 +90,6 @@ static void cut_lists(arena *a, const bh_table *table, const plan *p, bh_hf_team
     job->values_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
 }
 
-/* How many pairs a region may have: more than there ever are, if their hashes are spread. */
-static uint64_t room_of(const plan *p, uint64_t n)
-{
-    const uint64_t mean = n / p->g.regions;
-    uint64_t deviation = 1;
-
-    if (p->g.regions == 1)
-        return n;
-    while (deviation * deviation < mean)
-        deviation++;
-    return mean + 8 * deviation + 64;
-}
-
 /* Memory for the teams. Answers 0 for want of it. */
 static int begin_teams(const bh_table *table, const plan *p, uint64_t n, bh_hf_teams *job, work *w)
 {
@@ -110,13 +98,12 @@ static int begin_teams(const bh_table *table, const plan *p, uint64_t n, bh_hf_t
     const uint64_t slots = p->g.rounds ? p->g.round[0].slots : 0;
     arena a = {0, 0};
 
-    job->room = room_of(p, n);
+    job->room = bh__hf_room(n, p->g.regions);
     job->teams = p->g.regions;
     job->scratch_bytes = BH_HF_TEAM_SCRATCH(o->key_bytes, o->value_bytes, job->room, slots, cells);
     if (job->scratch_bytes <= BH_HF_TEAM_BYTES)
         return 1;
-    if (job->teams > TEAMS_IN_MEMORY)
-        job->teams = TEAMS_IN_MEMORY;
+    job->teams = p->g.regions / REGIONS_OF_TEAM + 1;
     (void)cut(&a, job->teams, job->scratch_bytes);
     if (!take(table, &a, &w->scratch))
         return 0;
@@ -130,15 +117,17 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
                        work *w)
 {
     const bh__primitives *primitives = table->backend->primitives;
-    const uint64_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
+    const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
+    const uint64_t cells = p->g.region_lines * BH_HF_SLOTS(key_bytes, value_bytes);
     bh__where where = bh__hf_where(table);
     const hashfight *t = (const hashfight *)table;
     bh__partition partition;
     arena a = {0, 0};
     int done = 1;
 
-    /* Slots of a round, and numbers of pairs, have 32 bits while they fight. */
-    if (p->g.regions == 1 && from->n > UINT32_MAX / 2)
+    /* Slots of a region, and numbers of pairs, have 32 bits while they fight, and some to spare for the
+     * threads that count them. Only keys that all want one region are so many. */
+    if (from->n / p->g.regions > UINT32_MAX / 2 || cells > UINT32_MAX - 4096)
         return NO_MEMORY;
     cut_lists(&a, table, p, job);
     if (!take(table, &a, &w->lists) || !begin_teams(table, p, from->n, job, w))
@@ -147,8 +136,8 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
     partition.how.parts = (uint32_t)p->g.regions;
     partition.how.shift = 0;
     partition.how.seed = &job->geometry->seed;
-    partition.key_bytes = (uint32_t)key_bytes;
-    partition.payload_bytes = (uint32_t)value_bytes;
+    partition.key_bytes = key_bytes;
+    partition.payload_bytes = value_bytes;
     partition.keys = from->keys;
     partition.payloads = from->payloads;
     partition.n = from->n;
@@ -211,24 +200,30 @@ built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_
                        uint64_t *pairs)
 {
     bh_hf_teams job = begin_job(table);
-    built result;
+    built result = BUILT;
     work w;
 
     w.lists.memory = w.scratch.memory = 0;
     bh__hf_find_fillers(table, &p->g);
     job.to = p->g;
-    result = by_region(table, from, p, &job, &w);
-    if (result == BUILT) {
-        bh__hf_pass(table, BH_PASS_TEAM, &job, job.teams, 1);
-        if (job.uneven) {
-            result = TOO_UNEVEN;
-        } else if (job.left > p->g.tail_room) {
-            /* Who wins is chance, so it may be some more the next time. */
-            *quota = (job.left + job.left / 8) / p->g.regions + 1;
-            result = TOO_MANY_LEFT;
-        } else {
-            result = sort_tail(table, &job, (int)from->distinct, &p->g);
-        }
+    if (p->g.rounds) {
+        result = by_region(table, from, p, &job, &w);
+        if (result == BUILT)
+            bh__hf_pass(table, BH_PASS_TEAM, &job, job.teams, 1);
+    } else {
+        /* All are the tail. */
+        job.left_keys = (void *)(uintptr_t)from->keys;
+        job.left_values = (void *)(uintptr_t)from->payloads;
+        job.left = from->n;
+    }
+    if (result == BUILT && job.uneven) {
+        result = TOO_UNEVEN;
+    } else if (result == BUILT && job.left > p->g.tail_room) {
+        /* Who wins is chance, so it may be some more the next time. */
+        *quota = (job.left + job.left / 8) / p->g.regions + 1;
+        result = TOO_MANY_LEFT;
+    } else if (result == BUILT) {
+        result = sort_tail(table, &job, (int)from->distinct, &p->g);
     }
     give(table, &w.scratch);
     give(table, &w.lists);

@@ -158,10 +158,8 @@ typedef struct bh_hf_teams {
     uint8_t *outcomes; /* tell: of elements that have been inserted */
 } bh_hf_teams;
 
-/* Fast memory of a team, and its threads. Any kernel may have so much, and a processor with 164 KB of
- * it runs three teams, one with 228 KB five; four do with 64 registers a thread, and with fewer the
- * compiler spills. Of 24, 32, 36 and 48 warps on an H200 the last was faster than the first by a quarter,
- * and by 4% than the third. */
+/* Fast memory of a team, and its threads: any kernel may have so much, and four such teams are what the
+ * registers of an H200's processor are enough for (docs/decisions/0010). */
 #define BH_HF_TEAM_BYTES 45056u
 #define BH_HF_TEAM_THREADS 256u
 

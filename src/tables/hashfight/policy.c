@@ -59,8 +59,8 @@ static uint64_t regions_most(const bh_table *table)
 /* A round has so many slots in each region at least, so that there is a filler. */
 #define ROUND_SLOTS_LEAST 8
 
-/* A region has room for so many pairs in the tail at least. A build for tests may want it too small
- * for them. */
+/* A region has room for so many pairs in the tail at least, or, far, all of them together. A build for
+ * tests may want it too small for them. */
 #ifndef BH_HF_TAIL_LEAST
 #define BH_HF_TAIL_LEAST 96
 #endif
@@ -248,6 +248,7 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
     double f = table->options.hashfight.slots_per_key, active;
     uint64_t per_line = slots_per_line(table), line = 0, capacity;
     const uint64_t group = BH_HF_LINE_GROUP(per_line);
+    uint64_t room, bytes;
     bh_hf_generation *g = &p->g;
     arena a = {0, 0};
 
@@ -273,6 +274,11 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
         line += (r->slots + per_line - 1) / per_line;
         active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
     }
+    /* Far a region may have more pairs than its slots are, where they are few: they lie there first. */
+    room = bh__hf_room(pairs, g->regions);
+    bytes = lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
+    if (bh__hf_is_far(table) && line < bytes / BH_HF_LINE + 1)
+        line = bytes / BH_HF_LINE + 1;
     g->region_lines = (line + group - 1) / group * group;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
@@ -566,7 +572,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + scratch.committed + w.block.committed +
                       (partition.tasks ? partition.task_count * partition.task_bytes : 0));
-    primitives->partition_scatter(&where, &partition);
+    (void)primitives->partition_scatter(&where, &partition);
 
     bh__hf_find_fillers(table, &p->g);
     job.geometry = &t->geometry;

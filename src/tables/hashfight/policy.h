@@ -57,6 +57,20 @@ typedef struct plan {
     uint64_t bytes;
 } plan;
 
+/* Far: how many of a generation's pairs a region may have. More than there ever are, if their hashes are
+ * spread. */
+static inline uint64_t bh__hf_room(uint64_t pairs, uint64_t regions)
+{
+    const uint64_t mean = pairs / regions;
+    uint64_t deviation = 1;
+
+    if (regions == 1)
+        return pairs;
+    while (deviation * deviation < mean)
+        deviation++;
+    return mean + 8 * deviation + 64;
+}
+
 /* What became of an attempt to build. */
 typedef enum built {
     BUILT,

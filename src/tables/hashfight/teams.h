@@ -27,9 +27,10 @@
  * built, and the call is sorted and performed by runs, like any that finds keys in the table. And
  * those who lose all rounds are one list, not one for each region.
  *
- * WHAT HAPPENS IF a region has more pairs than there is room for: LAY says so, and all pairs become one
- * region, whose team does the same in scratch memory in the table's kind of memory, slowly. So do teams of
- * a table of so many pairs that its regions are too large, because a partition has no more parts.
+ * WHAT HAPPENS IF a region has more pairs than there is room for: LAY says so. Keys of which some may be equal
+ * are sorted then, as above; others become one region, whose team does the same in scratch memory in the
+ * table's kind of memory, slowly. So do teams of a table of so many pairs that its regions are too
+ * large for fast memory, because a partition has no more parts.
  */
 #include "tables/instance.h"
 
