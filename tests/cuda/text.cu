@@ -72,8 +72,14 @@ template <typename K> static K key_of(uint64_t number)
     return (K)(number * 0x9e3779b97f4a7c15ull ^ 0x5555);
 }
 
-/* The kernels of one pair of widths. */
-typedef void (*kernel)(bh__cuda_job *job, int parked);
+/* The kernels of one pair of widths. Those for tiles take rounds too, which collaborative lanes want. */
+#if BH_CUDA_TILE == 1
+typedef void (*kernel)(bh__cuda_job *job);
+#define ARGUMENTS job.device
+#else
+typedef void (*kernel)(bh__cuda_job *job, int rounds);
+#define ARGUMENTS job.device, 1
+#endif
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
@@ -140,7 +146,7 @@ template <typename K> struct bench {
         ops.send();
         outcomes.send();
         job.send();
-        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device, 0);
+        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(ARGUMENTS);
         must(cudaGetLastError());
         must(cudaDeviceSynchronize());
         values.fetch();
