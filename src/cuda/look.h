@@ -6,7 +6,7 @@
  * The four threads of a quad copy their four lines together, 16 bytes each (cp.async): a line is one
  * request then, and it waits in no register, so that all the threads that a processor can have are
  * there and have a line on its way each. A thread that loads its own line by four loads of 16 bytes
- * into registers reached three fourths as much on an H200 (docs/decisions/0009).
+ * into registers reached four fifths as much on an H200 (docs/decisions/0009).
  *
  *       line of     lane 0 1 2 3                place of
  *       lane 0           a b c d   ---------->  lane 0  [a b c d] . .
