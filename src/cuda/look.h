@@ -50,21 +50,22 @@ BH_FN void bh_look_bring(void *place, uint64_t line)
 
 /* Looks the key of an element up, to the end. All lanes of the warp come here, those that have nothing
  * to look up with `looks` 0. */
-BH_FN void LOOK(carry)(bh__slice *slice, DESIGN(op) *op, uint32_t at, uint32_t kind, int looks)
+BH_FN void LOOK(carry)(bh__slice *slice, DESIGN(op) *op, uint32_t at, int looks)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     unsigned char *place = places[threadIdx.x];
     bh_region region = {};
 
     if (looks)
-        region = DESIGN(begin)(slice, op, at, kind);
+        region = DESIGN(begin)(slice, op, at, BH_FIND);
     while (__any_sync(0xffffffffu, looks)) {
         /* What is no line is read where it is. */
         const int brings = looks && region.bytes == BH_LOOK_LINE;
 
         bh_look_bring(place, brings ? region.offset : 0);
         if (looks)
-            looks = DESIGN(step)(slice, op, kind, brings ? (uint64_t)(uintptr_t)place : region.offset,
+            looks = DESIGN(step)(slice, op, BH_FIND,
+                                 brings ? (uint64_t)(uintptr_t)place : region.offset,
                                  &region) != BH_DONE;
         __syncwarp(); /* a place is not written before its line was read */
     }
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) LOOK(find)(bh__cuda_job *job
     bh__slice slice = job->slice;
     DESIGN(op) op;
 
-    LOOK(carry)(&slice, &op, (uint32_t)at, BH_FIND, looks);
+    LOOK(carry)(&slice, &op, (uint32_t)at, looks);
     if (looks && slice.outcomes)
         slice.outcomes[at] = op.outcome;
     /* The host brings the values of missing keys, which stay as they were. Looked at first: it is at

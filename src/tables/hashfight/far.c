@@ -4,7 +4,7 @@
  * decides as for cores, and comes here to build a generation (bh__hf_fight_far; how teams fight is told
  * and drawn in teams.h) and to make the buffer anew (bh__hf_add_far).
  *
- * Memory for a build, besides the generation's 16 bytes for each pair of 4+4 bytes: 20 bytes a pair while
+ * Memory for a build, besides the generation's 17 bytes for each pair of 4+4 bytes: 20 bytes a pair while
  * they are partitioned, and nothing of that size behind it.
  */
 #include "tables/hashfight/policy.h"
@@ -100,6 +100,10 @@ static int begin_teams(const bh_table *table, const plan *p, uint64_t n, bh_hf_t
 
     job->room = bh__hf_room(n, p->g.regions);
     job->teams = p->g.regions;
+    /* Slots of a region, and numbers of pairs, have 32 bits while they fight, and some to spare for the
+     * threads that count them. Only keys that all want one region are so many. */
+    if (job->room > UINT32_MAX / 2 || cells > UINT32_MAX - 4096)
+        return 0;
     job->scratch_bytes = BH_HF_TEAM_SCRATCH(o->key_bytes, o->value_bytes, job->room, slots, cells);
     if (job->scratch_bytes <= BH_HF_TEAM_BYTES)
         return 1;
@@ -118,17 +122,12 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
 {
     const bh__primitives *primitives = table->backend->primitives;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
-    const uint64_t cells = p->g.region_lines * BH_HF_SLOTS(key_bytes, value_bytes);
     bh__where where = bh__hf_where(table);
     const hashfight *t = (const hashfight *)table;
     bh__partition partition;
     arena a = {0, 0};
     int done = 1;
 
-    /* Slots of a region, and numbers of pairs, have 32 bits while they fight, and some to spare for the
-     * threads that count them. Only keys that all want one region are so many. */
-    if (from->n / p->g.regions > UINT32_MAX / 2 || cells > UINT32_MAX - 4096)
-        return NO_MEMORY;
     cut_lists(&a, table, p, job);
     if (!take(table, &a, &w->lists) || !begin_teams(table, p, from->n, job, w))
         return NO_MEMORY;

@@ -248,7 +248,7 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
     double f = table->options.hashfight.slots_per_key, active;
     uint64_t per_line = slots_per_line(table), line = 0, capacity;
     const uint64_t group = BH_HF_LINE_GROUP(per_line);
-    uint64_t room, bytes;
+    uint64_t least = BH_HF_TAIL_LEAST;
     bh_hf_generation *g = &p->g;
     arena a = {0, 0};
 
@@ -274,18 +274,21 @@ static int make_plan(const bh_table *table, uint64_t pairs, uint64_t regions, ui
         line += (r->slots + per_line - 1) / per_line;
         active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
     }
-    /* Far a region may have more pairs than its slots are, where they are few: they lie there first. */
-    room = bh__hf_room(pairs, g->regions);
-    bytes = lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
-    if (bh__hf_is_far(table) && line < bytes / BH_HF_LINE + 1)
-        line = bytes / BH_HF_LINE + 1;
+    if (bh__hf_is_far(table)) {
+        /* A region may have more pairs than its slots are, where they are few: they lie there first. And
+         * those who are left of all regions are one list. */
+        const uint64_t room = bh__hf_room(pairs, g->regions);
+        const uint64_t bytes =
+            lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
+
+        if (line < bytes / BH_HF_LINE + 1)
+            line = bytes / BH_HF_LINE + 1;
+        least = BH_HF_TAIL_LEAST / g->regions + 1;
+    }
     g->region_lines = (line + group - 1) / group * group;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
-    p->quota = (uint64_t)(4 * active) + BH_HF_TAIL_LEAST;
-    /* Far they are one list. */
-    if (bh__hf_is_far(table))
-        p->quota = (uint64_t)(4 * active) + BH_HF_TAIL_LEAST / g->regions + 1;
+    p->quota = (uint64_t)(4 * active) + least;
     /* Only a tail: there are as many as there are, but they are laid out here first. */
     if (!g->rounds) {
         g->region_lines = (pairs * 16 / BH_HF_LINE / group + 1) * group;
