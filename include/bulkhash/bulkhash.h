@@ -109,9 +109,11 @@ typedef enum bh_duplicates {
 typedef enum bh_schedule {
     BH_SCHEDULE_AUTO = 0,   /* whichever is faster, by what was measured */
     BH_SCHEDULE_WINDOW = 1, /* the caller's, a window of them in flight */
-    /* Lookups sorted by the region of the table they will read, which takes temporary memory per
-     * thread: keys, values and 5 bytes of up to 2^18 elements, and 1 MiB; without it they run in the
-     * caller's order. BH_HASHFIGHT alone. */
+    /* Sorted by the region of the table they will work on, which takes temporary memory; without it they
+     * run in the caller's order. On cores lookups of BH_HASHFIGHT: keys, values and 5 bytes of up to
+     * 2^18 elements, and 1 MiB, per thread. On a GPU insertions and updates of BH_DYCUCKOO that are all of
+     * one kind, with keys and values side by side: 3 times keys, values and 4 bytes of up to 2^26
+     * elements. */
     BH_SCHEDULE_REGIONS = 2,
     /* The others are for a GPU, BH_DYCUCKOO with keys and values of 4 bytes, to be compared with what
      * BH_SCHEDULE_AUTO does there: see docs/gpu.md */

@@ -39,8 +39,25 @@ static bh_status check_options(const bh_table_options *o)
     if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_LANES)
         return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
                         (int)o->schedule);
-    if (o->schedule == BH_SCHEDULE_REGIONS && o->design != BH_HASHFIGHT)
-        return bh__fail(BH_ERR_UNSUPPORTED, "BH_SCHEDULE_REGIONS is for BH_HASHFIGHT alone");
+    return BH_OK;
+}
+
+/* Whether the device has the schedule for the design. */
+static bh_status check_schedule(const bh__backend *backend, const bh_table_options *o)
+{
+    const int far = backend->pages == BH__PAGES_FAR;
+
+    if (o->schedule > BH_SCHEDULE_REGIONS && !far)
+        return bh__fail(BH_ERR_UNSUPPORTED, "schedule %d is for tables on a GPU", (int)o->schedule);
+    if (o->schedule != BH_SCHEDULE_REGIONS)
+        return BH_OK;
+    if (!far && o->design != BH_HASHFIGHT)
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "on cores BH_SCHEDULE_REGIONS is for BH_HASHFIGHT alone");
+    if (far && (o->design != BH_DYCUCKOO || o->dycuckoo.values_apart))
+        return bh__fail(BH_ERR_UNSUPPORTED,
+                        "on a GPU BH_SCHEDULE_REGIONS is for BH_DYCUCKOO alone, with keys and "
+                        "values side by side");
     return BH_OK;
 }
 
@@ -75,18 +92,15 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (!plan.policy)
         return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO and BH_HASHFIGHT are",
                         (int)plan.options.design);
-    if (plan.options.schedule > BH_SCHEDULE_REGIONS && backend->pages != BH__PAGES_FAR)
-        return bh__fail(BH_ERR_UNSUPPORTED, "schedule %d is for tables on a GPU",
-                        (int)plan.options.schedule);
+    status = check_schedule(backend, &plan.options);
+    if (status)
+        return status;
     plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels && backend->pages == BH__PAGES_FAR)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "on a GPU this version has BH_DYCUCKOO and BH_HASHFIGHT with keys of 4 or 8 "
                         "and values of 0, 4 or 8 bytes; the schedules to compare in BH_DYCUCKOO "
                         "with keys and values of 4 bytes, side by side");
-    if (backend->pages == BH__PAGES_FAR && plan.options.schedule == BH_SCHEDULE_REGIONS)
-        return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on a GPU this version does not sort lookups (BH_SCHEDULE_REGIONS)");
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "

@@ -28,8 +28,11 @@
 #include "base/ops.h"
 #include "storage/arena.h"
 
-/* Elements of one launch. Lists of them take 4 bytes for each, four times. */
-#define PART_MOST (UINT64_C(1) << 24)
+/* Elements of one launch. Lists of them take 4 bytes for each, four times; where that is too much memory,
+ * a launch has a quarter of them. More are better: a schedule that goes through the whole table for each
+ * launch (regions.h) finds more to do there. */
+#define PART_MOST (UINT64_C(1) << 26)
+#define PART_SPARING (PART_MOST / 4)
 
 /* Where arrays are on the host a part is no longer than that. */
 #define COPIED_PART_MOST (UINT64_C(1) << 20)
@@ -105,7 +108,7 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     slice->count = slice->stalled = count;
     slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;
-    slice->target = c->cuda->backend.target;
+    slice->target = c->table->target;
     slice->again = 1;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
@@ -281,6 +284,7 @@ static void bring_next(bh__call *c)
 
 typedef struct slice_run {
     bh__call *of;
+    const bh__cuda_job *job;
     uint64_t count;
 } slice_run;
 
@@ -288,7 +292,7 @@ static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
 {
     const slice_run *run = (const slice_run *)argument;
     const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->work.kind,
-                                          (bh__cuda_job *)device_job, run->count);
+                                          (bh__cuda_job *)device_job, run->job, run->count);
 
     if (!error)
         bring_next(run->of);
@@ -300,6 +304,7 @@ static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
 {
     switch (schedule) {
     case BH__CUDA_LANES: return "cuda-lanes";
+    case BH__CUDA_REGIONS: return "cuda-regions";
     case BH__CUDA_EACH + 1: return "cuda-thread";
     case BH__CUDA_EACH + 4: return "cuda-tile4";
     case BH__CUDA_EACH + 8: return "cuda-tile8";
@@ -333,14 +338,17 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
+    job->wanted = (uint64_t)table->options.schedule;
     run.of = c;
+    run.job = job;
     run.count = count;
     error = bh__cuda_mail(c->cuda, job, sizeof *job, c->kernels->descriptor_bytes, run_slice, &run);
     if (error)
         job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
     job->slice.moved = job->moved != 0;
-    job->slice.target = schedule_name(c->cuda, job->schedule);
+    /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
+    job->slice.target = names ? table->target : schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);
@@ -463,6 +471,7 @@ int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
     job.bits = (uint32_t *)memory;
     job.bit_count = bits;
     run.of = c;
+    run.job = &job;
     run.count = count;
     error = m->fill(c->cuda->gpu, memory, 0, bits / 8);
     if (!error)
@@ -704,6 +713,10 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
 
     bh__gate_enter_alone(&table->gate, &backend->system);
     error = take(&c);
+    if (error && c.part > PART_SPARING) {
+        c.part = PART_SPARING;
+        error = take(&c);
+    }
     if (error) {
         mark_rest(&c, 0);
         status = no_memory(&c, "elements", error);

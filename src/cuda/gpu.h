@@ -73,11 +73,22 @@ int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh_
 
 typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 
+/* regions.cu: the first stages of an insertion region by region (regions.h).
+ * BH_GPU_DECLINED: nothing has been done, and the elements want another schedule. */
+#define BH_GPU_DECLINED INT32_MAX
+typedef int bh__gpu_inserts(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
+                            uint64_t count);
+int bh__gpu_by_region(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
+                      const bh__cuda_job *known, uint64_t count);
+
 typedef struct bh__gpu_kernels {
     bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
     bh__gpu_launch *slice[BH_SLICE_KINDS];
     int (*pass[BH_PASSES])(bh__gpu *gpu, void *job, uint64_t items);
     bh__gpu_launch *survey;
+    /* Insertions by region, or NULL; and the stages that follow its own, or NULL, by kind of slice. */
+    bh__gpu_inserts *by_region;
+    bh__gpu_launch *rest[BH_SLICE_KINDS];
 } bh__gpu_kernels;
 
 /* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and

@@ -8,14 +8,14 @@
  *   each     A group carries one element to its end. Nine of ten inserts end after one step, but of
  *            32 threads in lockstep some three need another bucket or a path of moves, and 29
  *            wait for them, in almost every warp.
- *   sift     Stages, a kernel each: the first step of every element; those that it did not finish, with
- *            both buckets; those whose buckets were full, with paths. What a stage leaves goes to a
- *            list on the device. It is what BH_SCHEDULE_AUTO does: docs/decisions/0008.
+ *   sift     Stages, a kernel each: the first step of every element; those that it did not finish,
+ *            with both buckets; those whose buckets were full, with paths. What a stage leaves goes
+ *            to a list on the device. It is what BH_SCHEDULE_AUTO does: docs/decisions/0008.
  *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
- *            called clStash), threads only. A warp has many elements. Each of its lanes begins one and takes
- *            the first step; if that does not finish it, its name is parked in shared memory,
- *            and the lane takes the next element. When 32 are parked, all lanes take one of those
- *            and carry it to its end: what is rare is done by 32 threads at once, too.
+ *            called clStash), threads only. A warp has many elements. Each of its lanes begins one
+ *            and takes the first step; if that does not finish it, its name is parked in shared
+ *            memory, and the lane takes the next element. When 32 are parked, all lanes take one of
+ *            those and carry it to its end: what is rare is done by 32 threads at once, too.
  *
  *              elements  ->  first step, 32 at a time  --done-->
  *                                 | not done
@@ -30,7 +30,7 @@
 #ifndef BH_CUDA_KERNELS_H
 #define BH_CUDA_KERNELS_H
 
-#include "cuda/gpu.h"
+#include "cuda/job.h"
 
 #ifndef BH_CUDA_SLICES_ONLY
 #define BH_CUDA_SLICES_ONLY (BH_CUDA_TILE > 1)
@@ -44,172 +44,6 @@
     (!BH_CUDA_SLICES_ONLY ? BH__CUDA_SIFT                                                          \
      : BH_CUDA_LANES      ? BH__CUDA_LANES                                                         \
                           : BH__CUDA_EACH + BH_CUDA_TILE)
-
-/* The group's number in its launch. */
-BH_FN uint64_t bh_cuda_group(void)
-{
-    return (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_CUDA_TILE;
-}
-
-/* What has happened to elements, counted. */
-typedef struct bh_cuda_counts {
-    uint32_t inserted;
-    uint32_t erased;
-    uint32_t assigned;
-} bh_cuda_counts;
-
-/* The same of one element, as bits of an answer. */
-#define BH_CUDA_INSERTED 1u
-#define BH_CUDA_ERASED 2u
-#define BH_CUDA_ASSIGNED 4u
-
-BH_FN void bh_cuda_count(bh_cuda_counts *counts, uint32_t happened)
-{
-    counts->inserted += happened & BH_CUDA_INSERTED ? 1 : 0;
-    counts->erased += happened & BH_CUDA_ERASED ? 1 : 0;
-    counts->assigned += happened & BH_CUDA_ASSIGNED ? 1 : 0;
-}
-
-/* Adds to a counter of all threads what the groups of this warp have counted, by one addition: with
- * one for each group an H200 inserted 1.1 G keys/s and not 3.3. */
-BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
-{
-    const uint32_t here = __activemask();
-    const uint32_t sum = __reduce_add_sync(here, bh_cuda_lane() == 0 ? counted : 0);
-
-    if (sum && threadIdx.x % 32 == bh_first(here))
-        atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
-}
-
-BH_FN void bh_cuda_enter(bh__cuda_job *job, const bh_cuda_counts *counts)
-{
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        job->schedule = BH_CUDA_SCHEDULE;
-    bh_cuda_add(&job->slice.inserted, counts->inserted);
-    bh_cuda_add(&job->slice.erased, counts->erased);
-    bh_cuda_add(&job->slice.assigned, counts->assigned);
-}
-
-/* Takes places for those groups of this warp that want one, by one addition; answers the
- * group's own. To be called by all lanes of a group. */
-BH_FN uint64_t bh_cuda_take(uint64_t *counter, int wants)
-{
-    const uint32_t here = __activemask(), lane = threadIdx.x % 32;
-    const uint32_t takers = __ballot_sync(here, wants && bh_cuda_lane() == 0);
-    uint64_t first = 0;
-
-    if (lane == bh_first(here) && takers)
-        first = atomicAdd((unsigned long long *)counter, (unsigned long long)bh_count(takers));
-    first = __shfl_sync(here, first, (int)bh_first(here));
-    return first + bh_count(takers & ((1u << lane / BH_CUDA_TILE * BH_CUDA_TILE) - 1));
-}
-
-/* Whether there is room for a new key of this group: for all, or as many as take some of it. */
-BH_FN int bh_cuda_has_room(bh__cuda_job *job, int wants)
-{
-    if (job->room >= job->count || !job->room)
-        return job->room != 0;
-    /* What was taken long ago need not be asked for one by one. */
-    if (*(volatile const uint64_t *)&job->room_taken >= job->room)
-        return 0;
-    return bh_cuda_take(&job->room_taken, wants) < job->room;
-}
-
-/* Lists an element as stalled, for the host to see to. */
-BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
-{
-    const uint64_t place = bh_cuda_take(&job->stalled_count, stalls);
-
-    if (stalls && bh_cuda_lane() == 0)
-        job->stalled[place] = at;
-}
-
-/*
- * The slice as an element begins with it, and the table's descriptor in shared memory: each
- * acquiring load makes a processor forget its first cache, and every key needs the seed and the
- * subtables. To be called by all threads of a block.
- */
-BH_FN bh__slice bh_cuda_slice(const bh__cuda_job *job)
-{
-    __shared__ bh_dy_geometry geometry;
-    const uint32_t *from = (const uint32_t *)job->slice.geometry;
-    bh__slice slice = job->slice;
-    uint32_t i;
-
-    for (i = threadIdx.x; i < sizeof geometry / 4; i += blockDim.x)
-        ((uint32_t *)&geometry)[i] = from[i];
-    __syncthreads();
-    slice.geometry = &geometry;
-    slice.inserted = slice.erased = slice.assigned = 0;
-    slice.stalled_path = slice.moved = 0;
-    return slice;
-}
-
-/* What an element does in a kernel of this kind. */
-BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
-{
-    return kind <= BH_MAX ? kind : slice->ops ? slice->ops[at] : slice->op;
-}
-
-/* What is known of an element when a kernel takes it up: nothing; that one step was not enough, in
- * most cases because home is full; that both buckets were full. The later ones come from lists. */
-#define BH_CUDA_FRESH 0
-#define BH_CUDA_HOME_FULL 1
-#define BH_CUDA_BOTH_FULL 2
-
-/* A name in the parking place: the element, and whether there is room for it. */
-#define BH_CUDA_PARKED_ROOM (1u << 31)
-/* Whether there is has not been asked. */
-#define BH_CUDA_ROOM_UNKNOWN 2
-
-/*
- * A build for tests (tests/histories/gpu.c) writes down when each element was first taken up and when it
- * was done, by the timer that all processors of the GPU share: behind a fence, so that by then all see
- * what it did.
- */
-#ifdef BH_CUDA_STAMPS
-static __device__ unsigned long long *bh_cuda_stamps; /* two for each element, 0 at first; or NULL */
-
-BH_FN unsigned long long bh_cuda_now(void)
-{
-    unsigned long long now;
-
-    __threadfence();
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now) : : "memory");
-    return now;
-}
-
-BH_FN void bh_cuda_stamp_begin(uint32_t at)
-{
-    if (bh_cuda_stamps && !bh_cuda_stamps[2 * (uint64_t)at])
-        bh_cuda_stamps[2 * (uint64_t)at] = bh_cuda_now();
-}
-
-BH_FN void bh_cuda_stamp_end(uint32_t at)
-{
-    if (bh_cuda_stamps)
-        bh_cuda_stamps[2 * (uint64_t)at + 1] = bh_cuda_now();
-}
-#else
-BH_FN void bh_cuda_stamp_begin(uint32_t at)
-{
-    (void)at;
-}
-
-BH_FN void bh_cuda_stamp_end(uint32_t at)
-{
-    (void)at;
-}
-#endif
-
-/* Those of this warp that want to are added to a list, with what is known of the room for them. */
-BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
-{
-    const uint64_t place = bh_cuda_take(&job->parked_count[stage - 1], parks);
-
-    if (parks && bh_cuda_lane() == 0)
-        job->parked[stage - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
-}
 
 #endif
 
@@ -333,18 +167,24 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
            (slice.assigned ? BH_CUDA_ASSIGNED : 0);
 }
 
-/* The schedule `each`: of all elements, or of those that an earlier kernel has parked. */
+/*
+ * The schedule `each`: of all elements, or of those that an earlier kernel has parked. Of these a
+ * group takes neighbours, one after the other: they may have been parked bucket by bucket
+ * (regions.h), and all lanes of a warp would want the same lock.
+ */
 BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
     const bh__slice common = bh_cuda_slice(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
+    const uint64_t rounds = (count + groups - 1) / groups;
     const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
-    const uint64_t own = threadIdx.x % 32 / BH_CUDA_TILE;
     bh_cuda_counts counts = {0, 0, 0};
-    uint64_t i;
+    uint64_t round;
 
-    for (i = bh_cuda_group(); i - own < count; i += groups) {
+    for (round = 0; round < rounds; round++) {
+        const uint64_t i =
+            stage ? bh_cuda_group() * rounds + round : round * groups + bh_cuda_group();
         const uint32_t here = __ballot_sync(0xffffffffu, i < count);
         const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
         const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
@@ -356,14 +196,15 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
                                          room, here, stage));
         __syncwarp();
     }
-    bh_cuda_enter(job, &counts);
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 
 #if BH_CUDA_TILE == 1
 /*
- * The last stage of `sift`: elements whose buckets were full, with paths. Paths take from 3 steps to
- * hundreds; so a lane whose element is done takes the next one at once, while the others of its warp
- * are still on theirs, and each round of the loop is a step of 32 elements, whichever these are.
+ * The last stage of `sift`: elements whose buckets were full, with paths. Paths take from 3 steps
+ * to hundreds; so a lane whose element is done takes the next one at once, while the others of its
+ * warp are still on theirs, and each round of the loop is a step of 32 elements, whichever these
+ * are.
  *
  * (Equal keys are not looked for here: one of them finds a place, and the others find it.)
  */
@@ -418,7 +259,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
     counts.inserted = (uint32_t)slice.inserted;
     counts.erased = (uint32_t)slice.erased;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_enter(job, &counts);
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 
 /* An element's first step; what has happened is counted. */
@@ -506,14 +347,14 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
     }
     if (waiting)
         bh_cuda_count(&counts, DEVICE(unpark)(job, &common, kind, parked, waiting, sifts));
-    bh_cuda_enter(job, &counts);
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 #endif
 
 /*
- * `sift`: each kind is three kernels, but for erasing, which needs no paths. What a stage leaves is in a
- * list for the next. A fourth kernel carries the elements of small calls from their beginning to their
- * end. The other schedules have one kernel for a kind.
+ * `sift`: each kind is three kernels, but for erasing, which needs no paths. What a stage leaves is
+ * in a list for the next. A fourth kernel carries the elements of small calls from their beginning
+ * to their end. The other schedules have one kernel for a kind.
  */
 #if !BH_CUDA_SLICES_ONLY
 __global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)

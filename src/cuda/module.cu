@@ -270,6 +270,7 @@ static bh__gpu_kernels with(bh__gpu_launch *const *slices)
 {
     bh__gpu_kernels all = *bh__gpu_dycuckoo(4, 4);
 
+    all.by_region = nullptr;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
         all.slice[i] = slices[i];
     return all;
@@ -315,13 +316,21 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
-                 bh__cuda_job *job, uint64_t n)
+                 bh__cuda_job *job, const bh__cuda_job *known, uint64_t n)
 {
+    const bh__gpu_kernels *k = (const bh__gpu_kernels *)kernels;
     on_device here(gpu->device);
     int error = here.error;
 
     (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
-    return error || !n ? error : ((const bh__gpu_kernels *)kernels)->slice[kind](gpu, job, n);
+    if (error || !n)
+        return error;
+    if (k->by_region && k->rest[kind]) {
+        error = k->by_region(gpu, job, known, n);
+        if (error != BH_GPU_DECLINED)
+            return error ? error : -k->rest[kind](gpu, job, n);
+    }
+    return k->slice[kind](gpu, job, n);
 }
 
 static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,

@@ -32,6 +32,7 @@ typedef struct bh__gpu bh__gpu;
 /* Who ran a slice: a kernel's own word. */
 #define BH__CUDA_SIFT 1u
 #define BH__CUDA_LANES 2u
+#define BH__CUDA_REGIONS 3u
 #define BH__CUDA_EACH 16u /* and the threads of a tile */
 
 /* Lanes: the context's stream, and one for each slot that a part of a call's arrays travels in
@@ -58,6 +59,7 @@ typedef struct bh__cuda_job {
     uint64_t moved;      /* keys that were there have changed their places */
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
+    uint64_t wanted;     /* a bh_schedule: the one that was asked for */
     /* A survey's: where it is not 0, each so many-th of the keys is looked at, `count` in all, whether
      * or not it is in the table; a bit for each value of a key's hash, 2^k of them, and how many
      * are set. */
@@ -125,9 +127,10 @@ typedef struct bh__cuda_module {
     /* NULL: not in this module. */
     const bh__cuda_kernels *(*kernels)(const bh_table_options *options);
     /* Launch on `count` elements; on the items of a pass. `job` is in device memory. A slice may be
-     * several launches: minus the error's number when one was refused and those before it were not. */
+     * several launches: minus the error's number when one was refused and those before it were not.
+     * `known` is what the host knows of a slice's job: its descriptor is on the host. */
     int (*slice)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
-                 bh__cuda_job *job, uint64_t count);
+                 bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
                 uint64_t items);
     /* For each of `count` elements that would insert a key which is not there, or for each that is

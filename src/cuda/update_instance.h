@@ -4,12 +4,29 @@
 #include "cuda/kernels.h"
 
 #define GPU(name) BH_NAME(bh_gpu_##name)
+/* A kind of slice: all its stages, and those that come behind the first. */
 #define LAUNCH_SLICE(kind, paths)                                                                  \
+    static int GPU(rest_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                 \
+    {                                                                                              \
+        const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
+        void (*const last)(bh__cuda_job *) = paths;                                                \
+        int error;                                                                                 \
+                                                                                                   \
+        BH_NAME(bh_cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0,                 \
+                                        gpu->stream>>>(job);                                       \
+        error = (int)cudaGetLastError();                                                           \
+        if (last && !error) {                                                                      \
+            last<<<bh__gpu_blocks(threads / BH_CUDA_PATHS_OF + 1), BH_CUDA_BLOCK, 0,               \
+                   gpu->stream>>>(job);                                                            \
+            error = (int)cudaGetLastError();                                                       \
+        }                                                                                          \
+        return error;                                                                              \
+    }                                                                                              \
+                                                                                                   \
     static int GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
     {                                                                                              \
         const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
-        void (*const last)(bh__cuda_job *) = paths;                                                \
         int error;                                                                                 \
                                                                                                    \
         if (count < BH_CUDA_SIFT_LEAST) {                                                          \
@@ -19,16 +36,7 @@
         BH_NAME(bh_cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,       \
                                        gpu->stream>>>(job, rounds);                                \
         error = (int)cudaGetLastError();                                                           \
-        if (error)                                                                                 \
-            return error;                                                                          \
-        BH_NAME(bh_cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0,                 \
-                                        gpu->stream>>>(job);                                       \
-        error = (int)cudaGetLastError();                                                           \
-        if (last && !error) {                                                                      \
-            last<<<bh__gpu_blocks(threads / BH_CUDA_PATHS_OF), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);\
-            error = (int)cudaGetLastError();                                                       \
-        }                                                                                          \
-        return -error;                                                                             \
+        return error ? error : -GPU(rest_##kind)(gpu, job, count);                                 \
     }
 #define LAUNCH_PASS(pass, type)                                                                    \
     static int GPU(pass)(bh__gpu * gpu, void *job, uint64_t items)                                 \
@@ -60,6 +68,16 @@ LAUNCH_PASS(reinsert, bh_dy_reinsert)
 LAUNCH_PASS(place, bh__slice)
 LAUNCH_PASS(export, bh_dy_export)
 
+#if BH_CUDA_ALL && !BH_APART
+static int GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
+                          uint64_t count)
+{
+    return bh__gpu_by_region(BH_KEY_BYTES, BH_VALUE_BYTES, gpu, job, known, count);
+}
+#else
+static bh__gpu_inserts *const GPU(by_region) = nullptr;
+#endif
+
 static const bh__gpu_kernels GPU(dycuckoo) = {
     {{},
      sizeof(bh_dy_geometry),
@@ -69,6 +87,8 @@ static const bh__gpu_kernels GPU(dycuckoo) = {
      GPU(mixed)},
     {GPU(split), GPU(home), GPU(merge), GPU(residue), GPU(reinsert), GPU(place), 0, GPU(export)},
     GPU(survey),
+    GPU(by_region),
+    {nullptr, GPU(rest_insert), nullptr, GPU(rest_add), GPU(rest_mixed)},
 };
 
 #undef GPU

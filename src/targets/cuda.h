@@ -146,7 +146,12 @@ BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
 {
     uint64_t before = 0;
 
-    if (bh_cuda_lane() == 0)
+    if (BH_CUDA_QUIET)
+        asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+                     : "=l"(before)
+                     : "l"(p), "l"(expected), "l"(desired)
+                     : "memory");
+    else if (bh_cuda_lane() == 0)
         asm volatile("atom.acquire.gpu.cas.b64 %0, [%1], %2, %3;"
                      : "=l"(before)
                      : "l"(p), "l"(expected), "l"(desired)

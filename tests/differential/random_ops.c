@@ -44,6 +44,13 @@ static void vary_dycuckoo(bh_table_options *options, rng *random)
         random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
 }
 
+static void vary_dycuckoo_on_gpu(bh_table_options *options, rng *random)
+{
+    vary_dycuckoo(options, random);
+    if (!options->dycuckoo.values_apart)
+        options->schedule = (bh_schedule)random_below(random, BH_SCHEDULE_REGIONS + 1);
+}
+
 static void vary_hashfight(bh_table_options *options, rng *random)
 {
     options->max_fill = 0;
@@ -62,7 +69,7 @@ static void vary_hashfight_on_gpu(bh_table_options *options, rng *random)
 static const subject subjects[] = {
     {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo},
     {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight},
-    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo},
+    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo_on_gpu},
     {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight_on_gpu},
 };
 

@@ -33,6 +33,8 @@
 #include "tables/effect.h"
 #include "tables/hashfight/layout.h"
 
+#include "fake/regions.h"
+
 /* Bytes that the GPU has, unless it is told otherwise: addresses alone would never end. */
 #define MEMORY (UINT64_C(16) << 30)
 
@@ -450,6 +452,7 @@ typedef struct fake_kernels {
     const bh__kernels *scalar;
     uint32_t key_bytes;
     uint32_t value_bytes;
+    bool has_regions;
 } fake_kernels;
 
 static void fit_hashfight(bh__cuda_kernels *k)
@@ -481,6 +484,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
         pthread_mutex_unlock(&mutex);
         return &k->known;
     }
+    k->has_regions = !apart;
     k->known.descriptor_bytes = sizeof(bh_dy_geometry);
     k->known.job_bytes[BH_PASS_SPLIT] = k->known.job_bytes[BH_PASS_HOME] =
         k->known.job_bytes[BH_PASS_MERGE] = k->known.job_bytes[BH_PASS_RESIDUE] =
@@ -492,25 +496,33 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     return &k->known;
 }
 
-/* One element after the other, each a slice of its own. */
+/* One element after the other, each a slice of its own; behind those that are performed by region. */
 static void perform_slice(const request *r)
 {
     const fake_kernels *k = (const fake_kernels *)r->kernels;
     const uint64_t n = r->count;
     bh__cuda_job *job = r->to;
     bh_system system;
+    uint8_t *done;
 
     bh__fake_counts[0]++;
     bh__fake_counts[2] += n;
     bh_system_default(&system);
     if (n != job->count)
         abort();
+    done = calloc(n + 1, 1);
+    if (!done)
+        abort();
+    if (r->what != BH_SLICE_FIND && r->what != BH_SLICE_ERASE && k->has_regions)
+        fake_by_region(job, k->key_bytes, k->value_bytes, done);
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
         bh__slice one = job->slice;
         uint8_t outcome = BH_NOT_DONE;
         uint16_t names[1];
 
+        if (done[i])
+            continue;
         one.keys = (const char *)one.keys + (uint64_t)at * k->key_bytes;
         if (one.values)
             one.values = (const char *)one.values + (uint64_t)at * k->value_bytes;
@@ -542,13 +554,15 @@ static void perform_slice(const request *r)
         job->slice.erased += one.erased;
         job->slice.assigned += one.assigned;
     }
+    free(done);
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kind,
-                 bh__cuda_job *job, uint64_t n)
+                 bh__cuda_job *job, const bh__cuda_job *sent, uint64_t n)
 {
     request r = {.perform = perform_slice, .to = job, .kernels = known, .what = kind, .count = n};
 
+    (void)sent;
     if (!begin(gpu))
         return FAILED;
     ask(gpu, BH_LANE_RUN, &r);

@@ -17,10 +17,11 @@ static const struct {
     bh_schedule schedule;
     const char *target;
 } schedules[] = {
-    {BH_SCHEDULE_AUTO, "cuda"},          {BH_SCHEDULE_THREAD, "cuda-thread"},
+    {BH_SCHEDULE_AUTO, "cuda-regions"},  {BH_SCHEDULE_THREAD, "cuda-thread"},
     {BH_SCHEDULE_TILE4, "cuda-tile4"},   {BH_SCHEDULE_TILE8, "cuda-tile8"},
     {BH_SCHEDULE_TILE16, "cuda-tile16"}, {BH_SCHEDULE_TILE32, "cuda-tile32"},
-    {BH_SCHEDULE_LANES, "cuda-lanes"},
+    {BH_SCHEDULE_LANES, "cuda-lanes"},   {BH_SCHEDULE_WINDOW, "cuda"},
+    {BH_SCHEDULE_REGIONS, "cuda-regions"},
 };
 
 #define SCHEDULES (sizeof schedules / sizeof schedules[0])
@@ -95,22 +96,38 @@ static void all_run(void **state)
     bh_context_destroy(context);
 }
 
-/* Cores have none of them, and a GPU has the tiles for 4-byte pairs. */
+static void check_refused(bh_context *context, const bh_table_options *options)
+{
+    bh_table *table;
+
+    check_status(bh_table_create(context, options, &table), BH_ERR_UNSUPPORTED);
+    check(strlen(bh_error_detail()) > 10, "there is no sentence");
+}
+
+/* Cores have none of them, and a GPU has the tiles for 4-byte pairs, and regions for DyCuckoo's own
+ * layout. */
 static void others_are_refused(void **state)
 {
     bh_context *context = context_new(0, NULL, NULL);
+    const uint32_t bytes = test_on_gpu() ? 8 : 4;
+    bh_table_options options = table_options(bytes, bytes, 100);
     (void)state;
 
+    options.design = BH_DYCUCKOO;
     for (uint32_t i = 1; i < SCHEDULES; i++) {
-        const uint32_t bytes = test_on_gpu() ? 8 : 4;
-        bh_table_options options = table_options(bytes, bytes, 100);
-        bh_table *table;
-
-        options.design = BH_DYCUCKOO;
         options.schedule = schedules[i].schedule;
-        check_status(bh_table_create(context, &options, &table), BH_ERR_UNSUPPORTED);
-        check(strlen(bh_error_detail()) > 10, "there is no sentence");
+        if (options.schedule > BH_SCHEDULE_REGIONS)
+            check_refused(context, &options);
     }
+    options.schedule = BH_SCHEDULE_REGIONS;
+    options.dycuckoo.values_apart = test_on_gpu();
+    check_refused(context, &options);
+    options = table_options(4, 4, 100);
+    options.design = BH_HASHFIGHT;
+    options.max_fill = 0;
+    options.schedule = BH_SCHEDULE_REGIONS;
+    if (test_on_gpu())
+        check_refused(context, &options);
     bh_context_destroy(context);
 }
 

@@ -107,6 +107,31 @@ static inline uint64_t bh_dy_buckets(const bh_dy_geometry *geometry, uint32_t su
 }
 
 /*
+ * Regions: 2^bits neighbouring buckets of one subtable each (its last region may have fewer), numbered
+ * through all subtables. For schedules that bring the keys of a call to the table region by region.
+ */
+typedef struct bh_dy_regions {
+    uint32_t bits;
+    uint64_t first[BH_DY_SUBTABLES_MOST + 1]; /* of each subtable; behind the last one: how many */
+} bh_dy_regions;
+
+static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uint32_t bits)
+{
+    bh_dy_regions regions;
+    uint64_t buckets;
+    uint32_t i;
+
+    regions.bits = bits;
+    regions.first[0] = 0;
+    for (i = 0; i < BH_DY_SUBTABLES_MOST; i++) {
+        buckets = i < geometry->subtables ? bh_dy_buckets(geometry, i) : 0;
+        regions.first[i + 1] =
+            regions.first[i] + (buckets >> bits) + !!(buckets & ((1u << bits) - 1));
+    }
+    return regions;
+}
+
+/*
  * A subtable changes its size.
  *
  *   BH_PASS_SPLIT    it has doubled. An item for each bucket of the old half

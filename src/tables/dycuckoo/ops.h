@@ -337,10 +337,11 @@ BH_FN int DY(look)(uint64_t line, BH_KEY key, DY(view) *view)
     return !(view->meta & BH_DY_LOCK);
 }
 
-/* Locks a bucket as it was seen; answers 0 when it has changed. */
+/* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes it needs no
+ * lock.) */
 BH_FN int DY(lock)(uint64_t line, const DY(view) *view)
 {
-    return bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
+    return BH_QUIET || bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
 }
 
 BH_FN int DY(full)(uint64_t meta)
@@ -425,7 +426,18 @@ BH_FN BH_VALUE DY(given)(const bh__slice *slice, uint32_t at)
  * begin and the steps
  * --------------------------------------------------------------------------------------------- */
 
-/* `kind` is the operation; a constant in the instances that have one. */
+/* An operation on a key that has this counter begins, at home. `kind` is the operation; a constant in the
+ * instances that have one. */
+BH_FN void DY(begin_home)(DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind, uint32_t counter)
+{
+    op->key = key;
+    op->at = at;
+    op->op = (uint8_t)kind;
+    op->state = BH_DY_HOME;
+    op->looks = 0;
+    op->counter = (uint8_t)counter;
+}
+
 BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
@@ -434,12 +446,7 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
     bh_region region;
 
-    op->key = key;
-    op->at = at;
-    op->op = (uint8_t)kind;
-    op->state = BH_DY_HOME;
-    op->looks = 0;
-    op->counter = (uint8_t)bh_dy_counter_of(hash.one >> home->doublings);
+    DY(begin_home)(op, key, at, kind, bh_dy_counter_of(hash.one >> home->doublings));
     region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
                           kind == BH_FIND ? BH_DY_LINE : BUCKET);
     if (BH_QUIET)
@@ -764,18 +771,18 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         return BH_RETRY;
     if (!view.match) {
         if (bh_dy_counted(view.meta, op->counter))
-            return DY(go_other)(slice, op, line, next);
+            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (DY(full)(view.meta)) {
             if (slice->turnover && slice->room && !op->looks)
                 return DY(begin_evict)(slice, op, line, view.meta, next);
-            return DY(go_other)(slice, op, line, next);
+            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
         if (!slice->room)
             return BH_STALL;
         if (DY(rather_away)(slice, op))
-            return DY(go_other)(slice, op, line, next);
+            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
     if (!DY(lock)(line, &view))
         return BH_RETRY;

@@ -1,0 +1,49 @@
+/*
+ * Insertions region by region (src/tables/dycuckoo/regions.h), one bucket after the other. So what
+ * is done to buckets is tested wherever the tests run; how a GPU brings the keys to them is not.
+ */
+#include "fake/regions.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BH_TARGET_SCALAR 1
+#include "targets/target.h"
+
+#include "tables/dycuckoo/layout.h"
+#include "tables/effect.h"
+
+/* Few buckets, so that small tables have many regions, and a last one that is shorter. */
+enum { REGION_BITS = 2 };
+
+/* An element by its spot: sorted, those of a bucket lie together. */
+typedef struct element {
+    uint64_t spot;
+    uint32_t at;
+    uint32_t counter;
+} element;
+
+static int by_spot(const void *a, const void *b)
+{
+    const element *left = a, *right = b;
+
+    return left->spot < right->spot ? -1 : left->spot > right->spot;
+}
+
+#define BH_INSTANCE_FILE "fake/regions_instance.h"
+#include "tables/instances.h"
+
+void fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done)
+{
+    static void (*const perform[2][3])(bh__cuda_job *, uint8_t *) = {
+        {fake_by_region_k4v0_0, fake_by_region_k4v4_0, fake_by_region_k4v8_0},
+        {fake_by_region_k8v0_0, fake_by_region_k8v4_0, fake_by_region_k8v8_0},
+    };
+    const bh_dy_geometry *geometry = job->slice.geometry;
+    const uint8_t op = job->slice.op;
+
+    if (job->wanted == BH_SCHEDULE_REGIONS && !job->names && !job->slice.ops && !geometry->spread &&
+        (bh_inserts(op) || op == BH_UPDATE))
+        perform[key_bytes / 8][value_bytes / 4](job, done);
+}

@@ -1,0 +1,11 @@
+/* The schedule of src/cuda/regions.h for the fake module: its text, run by one thread. */
+#ifndef TESTS_FAKE_REGIONS_H
+#define TESTS_FAKE_REGIONS_H
+
+#include "cuda/module.h"
+
+/* Performs those elements of a slice that the two phases settle, and marks each in done[]; none
+ * where the slice is not one for this schedule. */
+void fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done);
+
+#endif
