@@ -28,9 +28,9 @@
 #include "base/ops.h"
 #include "storage/arena.h"
 
-/* Elements of one launch. Lists of them take 4 bytes for each, four times; where that is too much memory,
- * a launch has a quarter of them. More are better: a schedule that goes through the whole table for each
- * launch (regions.h) finds more to do there. */
+/* Elements of one launch. Lists of them take 4 bytes for each, four times; where that is too
+ * much memory, a launch has a quarter of them. More are better: a schedule that goes through the
+ * whole table for each launch (regions.h) finds more to do there. */
 #define PART_MOST (UINT64_C(1) << 26)
 #define PART_SPARING (PART_MOST / 4)
 
@@ -40,8 +40,11 @@
 /* Lookups have no list; their names are 32-bit. */
 #define FIND_PART_MOST (UINT64_C(1) << 30)
 
-/* Elements that are counted at a time before a table grows for them; their names are 32-bit. */
+/* Elements that are counted at a time before a table grows for them; their names are 32-bit. Where
+ * they are many and none of a sample is new, hardly any is, and they are not counted: that would
+ * take a third as long as what is to be done with them. */
 #define SURVEY_MOST (UINT64_C(1) << 30)
+#define SAMPLED_FROM (UINT64_C(1) << 22)
 
 bh_status bh__call_failed(const bh__call *c, int error)
 {
@@ -171,8 +174,8 @@ static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint
 /*
  * The policy has seen to a slice of the list's first `count` elements. The outcomes of those that
  * are done, or refused, are written; the names of the others move to the end of these `count`
- * places. Answers in *kept how many they are. It has been done, and must be told: what is refused is
- * asked for twice.
+ * places. Answers in *kept how many they are. It has been done, and must be told: what is refused
+ * is asked for twice.
  */
 static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count,
                       const bh__slice *slice, int refused, uint32_t *kept)
@@ -447,7 +450,8 @@ static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
                                      share * share * share / 4));
 }
 
-int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
+                    uint64_t *keys)
 {
     const bh__cuda_module *m = c->cuda->module;
     uint64_t bits = SURVEY_BITS_LEAST;
@@ -468,6 +472,7 @@ int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
     job.slice.op = (uint8_t)c->work.op;
     job.count = count;
     job.every = every;
+    job.any = which == BH_SURVEY_ANY;
     job.bits = (uint32_t *)memory;
     job.bit_count = bits;
     run.of = c;
@@ -485,9 +490,10 @@ int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys)
 
 /*
  * Grows the table for the part that is to be run, when there may not be room for it; where the
- * device sees the whole call, and all of it inserts, for all that is left of it. Without that a table grows by a quarter of
- * what it has, and what found no room is launched again each time: 63 times from 1,000 keys to
- * 50 million. Where it cannot grow, nothing is said: whoever finds no room then learns why.
+ * device sees the whole call, and all of it inserts, for all that is left of it. Without that a
+ * table grows by a quarter of what it has, and what found no room is launched again each time: 63
+ * times from 1,000 keys to 50 million. Where it cannot grow, nothing is said: whoever finds no room
+ * then learns why.
  */
 static int make_room(bh__call *c, const bh__slot *s)
 {
@@ -498,12 +504,16 @@ static int make_room(bh__call *c, const bh__slot *s)
     const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
     bh_table *table = c->table;
     uint64_t fresh, since;
-    int error;
+    int error = 0;
 
     if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
         return 0;
     c->surveyed = s->first + count;
-    error = bh__call_survey(c, count, 0, &fresh);
+    fresh = count;
+    if (count >= SAMPLED_FROM)
+        error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh);
+    if (!error && fresh)
+        error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh);
     /* A little more, so that in most cases all have room and need not ask for it. */
     fresh += fresh / 64;
     fresh = fresh < count ? fresh : count;

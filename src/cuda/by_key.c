@@ -30,11 +30,10 @@
 #define AT_LEAST (UINT64_C(1) << 12)
 
 /* Calls of fewer elements are not asked whether many are equal: to ask takes as long as to insert
- * a hundred thousand. Of the others so many elements are looked at, spread over the call; when so many
- * of them have a key that others have too, it is sorted. Chosen, not tuned. */
+ * a hundred thousand. Of the others a sample is looked at; when so many of it have a key that others
+ * have too, the call is sorted. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
-#define SAMPLE (UINT64_C(1) << 15)
-#define EQUAL_MOST (SAMPLE / 128)
+#define EQUAL_MOST (BH_SAMPLE / 128)
 
 /* Arrays of `room` elements, or runs. */
 typedef struct columns {
@@ -110,9 +109,9 @@ bh_status bh__by_key_choose(bh__call *c)
         return take(c, c->part) ? BH_OK : no_memory(c->by_key.room);
     if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
         return BH_OK;
-    error = bh__call_survey(c, SAMPLE, seen / SAMPLE, &keys);
+    error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
     /* Without an answer, or memory, they run as they are. */
-    if (!error && keys && keys < SAMPLE - EQUAL_MOST)
+    if (!error && keys && keys < BH_SAMPLE - EQUAL_MOST)
         (void)take(c, c->part);
     return BH_OK;
 }

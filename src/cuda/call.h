@@ -52,11 +52,19 @@ bh_status bh__call_change(bh__call *c, uint64_t count);
 /* Launches it as lookups. */
 bh_status bh__call_look(bh__call *c, uint64_t count);
 
-/* How many different keys the work's elements from 0 on have in all, `count` of them, each `every`th
- * of the array; or, where `every` is 0, how many they would bring that are not there. Answers an error
- * of the GPU, or 0 with *keys their number, to a thousandth where they are many; 0 where there is no
- * memory to count. */
-int bh__call_survey(bh__call *c, uint64_t count, uint64_t every, uint64_t *keys);
+/* Elements of a sample, spread over a call, that says what kind of call it is. Chosen, not tuned. */
+#define BH_SAMPLE (UINT64_C(1) << 15)
+
+typedef enum bh__surveyed {
+    BH_SURVEY_NEW, /* keys that the elements would insert: they are not there */
+    BH_SURVEY_ANY
+} bh__surveyed;
+
+/* How many different keys of that kind the work's elements from 0 on have, one of each `every`
+ * of the array, `count` elements in all. Answers an error of the GPU, or 0 with *keys their
+ * number, to a thousandth where they are many; 0 where there is no memory to count. */
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
+                    uint64_t *keys);
 
 /* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
  * nothing. Answers 0 or an error. */
@@ -66,9 +74,9 @@ int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
 bh_status bh__call_failed(const bh__call *c, int error);
 
 /*
- * by_key.c. To be asked when the first part is on the device: whether elements are to run key by key,
- * because their order counts or because so many are equal that they would wait for each other; takes
- * memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
+ * by_key.c. To be asked when the first part is on the device: whether elements are to run key by
+ * key, because their order counts or because so many are equal that they would wait for each other;
+ * takes memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
  */
 bh_status bh__by_key_choose(bh__call *c);
 void bh__by_key_end(bh__call *c);

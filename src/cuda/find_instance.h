@@ -14,13 +14,13 @@ static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 }
 
 /* Whether the key of an element is to have its bit set: it would be inserted and is not there, or
- * it is one of a sample. All lanes of the warp come here. */
+ * any key is. All lanes of the warp come here. */
 BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
     DESIGN(op) op;
 
-    if (job->every)
+    if (job->any)
         return looks;
     looks = looks && bh_inserts(slice.ops ? slice.ops[at] : slice.op);
     slice.values_out = 0;
@@ -28,12 +28,19 @@ BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
     return looks && op.outcome == BH_MISSING;
 }
 
+/* The element that stands for its `every` neighbours: none of a fixed place, for what lies in an
+ * array may be periodic. */
+BH_FN uint64_t GPU(sampled)(const bh__cuda_job *job, uint64_t item)
+{
+    return item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
+}
+
 /* A key's bit is set by one of those that bring it, and that one counts: so equal keys count once,
  * and so do keys that share a bit. */
 __global__ void GPU(survey_kernel)(bh__cuda_job *job)
 {
     const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const uint64_t at = item * (job->every ? job->every : 1);
+    const uint64_t at = GPU(sampled)(job, item);
     int sets = GPU(surveys)(job, at, item < job->count);
 
     if (sets) {

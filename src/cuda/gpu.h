@@ -52,10 +52,6 @@ static inline unsigned bh__gpu_blocks(uint64_t threads)
 /* Fewer elements are carried to their ends at once: a second launch would cost more. */
 #define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
 
-/* Of the threads that the GPU can run at a time, so many-th search for paths: as many as there are
- * registers for, so that each has many elements to go through. */
-#define BH_CUDA_PATHS_OF 4u
-
 /* Rounds of 32 elements for each warp: so many that all of the GPU has something to do. */
 static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
 {

@@ -60,10 +60,11 @@ typedef struct bh__cuda_job {
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
     uint64_t wanted;     /* a bh_schedule: the one that was asked for */
-    /* A survey's: where it is not 0, each so many-th of the keys is looked at, `count` in all, whether
-     * or not it is in the table; a bit for each value of a key's hash, 2^k of them, and how many
-     * are set. */
+    /* A survey's: of so many neighbouring keys one is looked at, `count` in all; whether those
+     * that are in the table count, too; a bit for each value of a key's hash, 2^k of them, and
+     * how many are set. */
     uint64_t every;
+    uint64_t any;
     uint32_t *bits;
     uint64_t bit_count;
     uint64_t fresh;
@@ -138,7 +139,8 @@ typedef struct bh__cuda_module {
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
-    /* The index of the first of `n` operations on the device that is none above `most`, or n. Waits. */
+    /* The index of the first of `n` operations on the device that is none above `most`, or n.
+     * Waits. */
     int (*first_above)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first);
     /* Arrays are in device memory, and what they answer with has been waited for. */
     const bh__primitives *primitives;

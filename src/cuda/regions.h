@@ -497,9 +497,10 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
             bh_region_bring((uint4 *)(void *)d->row + i, from + i);
         for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
             d->start[i] = 0;
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             REGION(take_room)(job, d, count);
-        d->presumed = bh_region_presumed(job, job->count);
+            d->presumed = bh_region_presumed(job, job->count);
+        }
         bh_region_wait();
         __syncthreads();
         REGION(sort)(d, geometry, &regions, count);

@@ -16,8 +16,7 @@
                                         gpu->stream>>>(job);                                       \
         error = (int)cudaGetLastError();                                                           \
         if (last && !error) {                                                                      \
-            last<<<bh__gpu_blocks(threads / BH_CUDA_PATHS_OF + 1), BH_CUDA_BLOCK, 0,               \
-                   gpu->stream>>>(job);                                                            \
+            last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);                 \
             error = (int)cudaGetLastError();                                                       \
         }                                                                                          \
         return error;                                                                              \

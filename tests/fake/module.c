@@ -600,10 +600,10 @@ static void perform_survey(const request *r)
     bh__cuda_job *job = r->to;
 
     for (uint64_t i = 0; i < r->count; i++) {
-        const uint64_t at = i * (job->every ? job->every : 1);
+        const uint64_t at = i * job->every;
         bh__slice one = job->slice;
         const uint8_t op = one.ops ? one.ops[at] : one.op;
-        uint8_t outcome = job->every ? BH_MISSING : BH_FOUND;
+        uint8_t outcome = job->any ? BH_MISSING : BH_FOUND;
         uint64_t bit = 0;
         uint16_t names[1];
 
@@ -614,7 +614,7 @@ static void perform_survey(const request *r)
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (!job->every && bh_inserts(op))
+        if (!job->any && bh_inserts(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
         if (outcome != BH_MISSING)
             continue;

@@ -15,7 +15,7 @@
 #include "support/random.h"
 #include "support/tables.h"
 
-enum { KEYS = 30000, MANY_KEYS = 1000000, ROUNDS = 12 };
+enum { KEYS = 30000, MANY_KEYS = 1000000, SAMPLED_KEYS = 5000000, ROUNDS = 12 };
 
 static const struct {
     uint32_t key_bytes, value_bytes;
@@ -296,12 +296,48 @@ static void many(void **state)
     bh_context_destroy(w.context);
 }
 
+/* Calls so large that a sample says whether they bring new keys, onto a table that has no room for as
+ * many: none is new, hardly any, every other one. */
+static void a_sample(void **state)
+{
+    const uint64_t n = test_scaled(SAMPLED_KEYS), news[] = {0, 3, n / 2};
+    work w = {.context = context_new(0, NULL, NULL)};
+    uint64_t keys = n;
+    (void)state;
+
+    begin(&w, 1, n, 0.9, n);
+    fill(&w, 0, n, 0, 1);
+    check_status(call(&w, BH_INSERT, n), BH_OK);
+    for (uint64_t i = 0; i < TEST_COUNT(news); i++) {
+        uint64_t inserted = 0, assigned = 0;
+
+        fill(&w, 0, n, 0, 1);
+        for (uint64_t j = 0; j < news[i]; j++)
+            fill(&w, (2 * j + 1) * (n / 2 / news[i]), 1, keys + j, 1);
+        keys += news[i];
+        check_status(call(&w, BH_INSERT, n), BH_OK);
+        for (uint64_t j = 0; j < n; j++) {
+            inserted += w.outcomes[j] == BH_INSERTED;
+            assigned += w.outcomes[j] == BH_ASSIGNED;
+        }
+        check(inserted == news[i] && assigned == n - inserted, "%llu inserted, %llu assigned",
+              (unsigned long long)inserted, (unsigned long long)assigned);
+        check(table_stats(w.table).keys == keys, "%llu keys",
+              (unsigned long long)table_stats(w.table).keys);
+        check(i || table_stats(w.table).grows == 0, "it grew for nothing");
+    }
+    table_check_stats(w.table);
+    end(&w);
+    bh_context_destroy(w.context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width),
         cmocka_unit_test(a_full_table),
         cmocka_unit_test(many),
+        cmocka_unit_test(a_sample),
     };
 
     return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
