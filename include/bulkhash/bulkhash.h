@@ -109,11 +109,11 @@ typedef enum bh_duplicates {
 typedef enum bh_schedule {
     BH_SCHEDULE_AUTO = 0,   /* whichever is faster, by what was measured */
     BH_SCHEDULE_WINDOW = 1, /* the caller's, a window of them in flight */
-    /* Sorted by the region of the table they will work on, which takes temporary memory; without it they
-     * run in the caller's order. On cores lookups of BH_HASHFIGHT: keys, values and 5 bytes of up to
-     * 2^18 elements, and 1 MiB, per thread. On a GPU insertions and updates of BH_DYCUCKOO that are all of
-     * one kind, with keys and values side by side: 3 times keys, values and 4 bytes of up to 2^26
-     * elements. */
+    /* Sorted by the region of the table they will work on, which takes temporary memory; without
+     * it they run in the caller's order. On cores lookups of BH_HASHFIGHT: keys, values and 5 bytes
+     * of up to 2^18 elements, and 1 MiB, per thread. On a GPU insertions and updates of BH_DYCUCKOO
+     * that are all of one kind, with keys and values side by side: of up to 2^26 elements keys,
+     * values and 4 bytes, 2.5 times, where there are few for the table's size 5 times. */
     BH_SCHEDULE_REGIONS = 2,
     /* The others are for a GPU, BH_DYCUCKOO with keys and values of 4 bytes, to be compared with what
      * BH_SCHEDULE_AUTO does there: see docs/gpu.md */
@@ -519,7 +519,8 @@ typedef struct bh_table_stats {
     uint64_t reseeds;          /* 1: keys that all wanted the same few slots made it change its seed */
     uint64_t keys_moved;       /* keys that these moved to another bucket */
     uint64_t longest_pause_ns; /* longest time that the table was held alone for a change */
-    const char *target;        /* instruction set that ran the last batch; "" before the first */
+    const char *target;        /* what ran the last batch, an instruction set or, on a GPU, a
+                                  schedule; "" before the first */
     uint64_t bytes_peak; /* the most that the table, and what it needed to grow or to be built, ever
                             took at once; the caller's arrays and the temporary memory in which a
                             call is sorted are not in it */

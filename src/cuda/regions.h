@@ -659,16 +659,16 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, unsigned char
     plan->parts[0].taken = (uint32_t *)cut(parts * 4);
     plan->parts[1].taken = (uint32_t *)cut(regions * 4);
     plan->counters = at;
+    /* The rows of each begin at 16 bytes. */
     plan->parts[0].count = parts;
-    /* Each part's rows begin at 16 bytes. */
     plan->parts[0].room = (uint64_t)bh_region_most(mean * BH_PART_REGIONS) / 4 * 4;
     plan->parts[1].count = regions;
-    plan->parts[1].room = REGION_ROWS;
+    plan->parts[1].room = (uint64_t)bh_region_most(mean) / 4 * 4;
     /* Rows are left over when the parts are no longer needed. */
     rows = parts * plan->parts[0].room;
     rows = rows > count ? rows : count;
     plan->parts[0].rows = plan->left.rows = (uint32_t *)cut(rows * row_bytes);
-    plan->parts[1].rows = (uint32_t *)cut(regions * REGION_ROWS * row_bytes);
+    plan->parts[1].rows = (uint32_t *)cut(regions * plan->parts[1].room * row_bytes);
     plan->left.buckets = (bh_cuda_full *)cut((count < plan->buckets ? count : plan->buckets) *
                                              sizeof *plan->left.buckets);
     plan->bytes = at;
