@@ -113,7 +113,8 @@ typedef enum bh_schedule {
      * it they run in the caller's order. On cores lookups of BH_HASHFIGHT: keys, values and 5 bytes
      * of up to 2^18 elements, and 1 MiB, per thread. On a GPU insertions and updates of BH_DYCUCKOO
      * that are all of one kind, with keys and values side by side: of up to 2^26 elements keys,
-     * values and 4 bytes, 2.5 times, where there are few for the table's size 5 times. */
+     * values and 4 bytes, 2.5 times; up to 6.5 times where they are few for the table's size, or
+     * its subtables differ in size. */
     BH_SCHEDULE_REGIONS = 2,
     /* The others are for a GPU, BH_DYCUCKOO with keys and values of 4 bytes, to be compared with what
      * BH_SCHEDULE_AUTO does there: see docs/gpu.md */

@@ -411,9 +411,11 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
                 return BH_OK;
             }
         } else if (!c->table->room ||
-                   !(job.slice.inserted | job.slice.erased | job.slice.assigned)) {
+                   (job.schedule != BH__CUDA_REGIONS &&
+                    !(job.slice.inserted | job.slice.erased | job.slice.assigned))) {
             /* As long as some are done it helps to launch the others again: there is room, and
-             * keys have moved. When it helps nobody, one thread looks further for a few. */
+             * keys have moved. So it does when room was given to whole regions or to none. When it
+             * helps nobody, one thread looks further for a few. */
             status = resolve(c, &stalled, &count);
             /* Each time one thread has searched far in vain for some: the others stay undone. */
             if (status || !count || c->vain >= VAIN_MOST)

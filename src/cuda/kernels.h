@@ -10,7 +10,8 @@
  *            wait for them, in almost every warp.
  *   sift     Stages, a kernel each: the first step of every element; those that it did not finish,
  *            with both buckets; those whose buckets were full, with paths. What a stage leaves goes
- *            to a list on the device. It is what BH_SCHEDULE_AUTO does: docs/decisions/0008.
+ *            to a list on the device. It is what BH_SCHEDULE_AUTO does, but for large
+ *            calls of one kind: regions.h. See docs/decisions/0008.
  *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
  *            called clStash), threads only. A warp has many elements. Each of its lanes begins one
  *            and takes the first step; if that does not finish it, its name is parked in shared
@@ -177,14 +178,12 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
     const bh__slice common = bh_cuda_slice(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
-    const uint64_t rounds = (count + groups - 1) / groups;
     const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
+    uint32_t rounds = (uint32_t)((count + groups - 1) / groups);
+    uint64_t i = bh_cuda_group() * (stage ? rounds : 1);
     bh_cuda_counts counts = {0, 0, 0};
-    uint64_t round;
 
-    for (round = 0; round < rounds; round++) {
-        const uint64_t i =
-            stage ? bh_cuda_group() * rounds + round : round * groups + bh_cuda_group();
+    for (; rounds; rounds--, i += stage ? 1 : groups) {
         const uint32_t here = __ballot_sync(0xffffffffu, i < count);
         const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
         const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;

@@ -21,7 +21,7 @@
  * and what then is still to be done is listed for the last two stages of `sift` (kernels.h): keys
  * that may be guests, and keys for which no bucket had room.
  *
- * A scatter counts nothing beforehand: a part has room for more rows than it will get, by eight
+ * A scatter counts nothing beforehand: a part has room for more rows than it will get, by six
  * times the square root of what it should, because a hash spreads keys as chance would. When many
  * elements have few different keys that is not so; what finds no room in its part is listed for the
  * stage that carries elements from their beginning. Each block of a scatter sorts 4,096 rows by
@@ -42,8 +42,9 @@
 #include "cuda/job.h"
 
 #define BH_REGION_THREADS 256u
-/* Rows of a region that a block has shared memory for, in bytes; and buckets of a region, as bits. */
-#define BH_REGION_BYTES 23552u
+/* Rows of a region that a block has shared memory for, in bytes, so that four blocks fit on a
+ * processor of an H200; and buckets of a region, as bits. */
+#define BH_REGION_BYTES 23232u
 #define BH_REGION_BITS 8u
 #define BH_REGION_BITS_LEAST 5u
 #define BH_REGION_BITS_MOST 10u
@@ -416,7 +417,7 @@ BH_FN void REGION(leave)(bh__cuda_job *job, const REGION(desk) *d, const bh_cuda
 }
 
 /* The buckets of a region from `chunk` on, one for each thread: brings them, performs, and sends
- * back those that have changed. */
+ * back those that got keys. */
 BH_FN void REGION(settle_chunk)(bh__cuda_job *job, REGION(desk) *d, bh__slice *slice,
                                 const bh_cuda_left *left, uint64_t lines, uint32_t chunk,
                                 uint32_t buckets)
@@ -588,7 +589,7 @@ typedef struct bh_region_plan {
 /* So many rows a part or region may get when it should get `mean`. */
 static inline double bh_region_most(double mean)
 {
-    return mean + 8 * sqrt(mean) + 16;
+    return mean + 6 * sqrt(mean) + 16;
 }
 
 /* Chooses the regions' size, so that none gets more than `room` rows: *mean of them, or fewer.
@@ -626,6 +627,14 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
     case BH_SCHEDULE_REGIONS: return 1;
     default: return count >= BH_REGIONS_FROM && count >= buckets / 4 * BH_REGIONS_OF_4;
     }
+}
+
+/* Fills in all outcomes of a slice. */
+static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome, uint64_t count)
+{
+    return known->slice.outcomes
+               ? (int)cudaMemsetAsync(known->slice.outcomes, outcome, count, gpu->stream)
+               : 0;
 }
 
 #endif
@@ -693,28 +702,45 @@ static int REGION(scatter_all)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_
     return (int)cudaGetLastError();
 }
 
+/* All that comes before the second phase. */
+static int REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
+                               uint64_t count)
+{
+    const int error = REGION(scatter_all)(gpu, job, plan, count);
+
+    if (error)
+        return error;
+    REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
+                     sizeof(REGION(desk)), gpu->stream>>>(job, plan->regions, plan->parts[1],
+                                                          plan->left);
+    return (int)cudaGetLastError();
+}
+
+static int REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan)
+{
+    REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, plan->left);
+    return (int)cudaGetLastError();
+}
+
+/* Answers as bh__cuda_module's slice(): a negative error when the first phase has run and the second
+ * was refused. Outcomes never say more than was done: presumed ones are taken back. */
 static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
                            const bh_region_plan *plan, void *memory, uint64_t count)
 {
-    int error = (int)cudaMemsetAsync(memory, 0, plan->counters, gpu->stream);
+    int error = (int)cudaMemsetAsync(memory, 0, plan->counters, gpu->stream), unmarked;
 
-    if (!error && known->slice.outcomes)
-        error = (int)cudaMemsetAsync(known->slice.outcomes, bh_region_presumed(known, count),
-                                     count, gpu->stream);
+    if (error)
+        return error;
+    error = bh_region_mark(gpu, known, bh_region_presumed(known, count), count);
     if (!error)
-        error = REGION(scatter_all)(gpu, job, plan, count);
+        error = REGION(first_phase)(gpu, job, plan, count);
     if (!error) {
-        REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
-                         sizeof(REGION(desk)), gpu->stream>>>(job, plan->regions, plan->parts[1],
-                                                              plan->left);
-        error = (int)cudaGetLastError();
+        error = -REGION(second_phase)(gpu, job, plan);
+        if (!error)
+            return 0;
     }
-    if (!error) {
-        REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job,
-                                                                                      plan->left);
-        error = (int)cudaGetLastError();
-    }
-    return error;
+    unmarked = bh_region_mark(gpu, known, BH_NOT_DONE, count);
+    return unmarked && error > 0 ? -error : error;
 }
 
 /* Whether blocks may have so much shared memory: more than any kernel has without asking. */
@@ -746,7 +772,7 @@ static int BH_NAME(bh_gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__
     (void)REGION(plan)(known, count, (unsigned char *)memory, &plan);
     error = REGION(perform)(gpu, job, known, &plan, memory, count);
     (void)cudaFreeAsync(memory, gpu->stream);
-    return -error;
+    return error;
 }
 
 #undef DY

@@ -17,8 +17,8 @@
  *   BH_LONE, BH_LONE_BYTES     how a large local array is declared in what only one group of a
  *                              launch runs at a time, and how large it may be
  *   BH_BRINGS                  1 where bh_bring does something, so that asking ahead pays
- *   BH_QUIET                   1 where nobody writes the table while operations run: nothing need be
- *                              looked at twice, and a step may be handed a copy of its region
+ *   BH_QUIET                   1 where nobody else writes what a step reads: nothing need be looked at
+ *                              twice or locked, and a step may be handed a copy of its region
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.

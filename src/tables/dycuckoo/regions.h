@@ -105,6 +105,7 @@ BH_FN bh_dy_settled DY(settle)(bh__slice *slice, DY(op) *op, BH_KEY key, uint32_
     const int room = slice->room != 0;
     bh_region region = bh_dy_region(0, 0);
 
+    op->home = 0; /* nobody goes on from here */
     DY(begin_home)(op, key, at, kind, counter);
     if (DY(step_home)(slice, op, kind, copy, &region) == BH_DONE)
         return BH_DY_SETTLED;
