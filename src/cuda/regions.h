@@ -99,6 +99,23 @@ BH_FN void bh_region_bring(const void *shared, const void *memory)
                  : "memory");
 }
 
+/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and none
+ * behind the last is read. */
+BH_FN void bh_region_bring_words(uint32_t *shared, const uint32_t *memory, uint32_t words,
+                                 uint32_t threads)
+{
+    const uint32_t last = words / 4 * 4 + threadIdx.x;
+    uint32_t i;
+
+    for (i = 4 * threadIdx.x; i + 4 <= words; i += 4 * threads)
+        bh_region_bring(shared + i, memory + i);
+    if (last < words)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                     :
+                     : "r"((uint32_t)__cvta_generic_to_shared(shared + last)), "l"(memory + last)
+                     : "memory");
+}
+
 BH_FN void bh_region_wait(void)
 {
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -187,7 +204,6 @@ BH_FN uint32_t REGION(bring)(REGION(tile) *t, const bh__cuda_job *job, const bh_
 {
     const uint64_t first = blockIdx.x * (uint64_t)BH_SCATTER_ROWS;
     uint64_t left = from->rows ? from->taken[blockIdx.y] : job->count;
-    const uint4 *rows;
     uint32_t count, i;
 
     if (from->rows && left > from->room)
@@ -200,10 +216,9 @@ BH_FN uint32_t REGION(bring)(REGION(tile) *t, const bh__cuda_job *job, const bh_
         for (i = threadIdx.x; i < count; i += BH_SCATTER_THREADS)
             t->row[i] = REGION(row_of)(slice, (uint32_t)first + i);
     } else {
-        rows = (const uint4 *)(const void *)((const REGION(row) *)from->rows +
-                                             blockIdx.y * from->room + first);
-        for (i = threadIdx.x; i < (count * ROW_WORDS + 3) / 4; i += BH_SCATTER_THREADS)
-            bh_region_bring((uint4 *)(void *)t->row + i, rows + i);
+        bh_region_bring_words(t->row->word,
+                              from->rows + (blockIdx.y * from->room + first) * ROW_WORDS,
+                              count * ROW_WORDS, BH_SCATTER_THREADS);
         bh_region_wait();
     }
     return count;
@@ -487,15 +502,13 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
     for (region = blockIdx.x; region < rows.count; region += gridDim.x) {
         const uint32_t taken = rows.taken[region];
         const uint32_t count = taken < rows.room ? taken : (uint32_t)rows.room;
-        const uint4 *from =
-            (const uint4 *)(const void *)((const REGION(row) *)rows.rows + region * rows.room);
         uint32_t buckets, i;
         const uint64_t lines = bh_dy_region_line(geometry, &regions, region, BUCKET, &buckets);
 
         if (!count)
             continue;
-        for (i = threadIdx.x; i < (count * ROW_WORDS + 3) / 4; i += BH_REGION_THREADS)
-            bh_region_bring((uint4 *)(void *)d->row + i, from + i);
+        bh_region_bring_words(d->row->word, rows.rows + region * rows.room * ROW_WORDS,
+                              count * ROW_WORDS, BH_REGION_THREADS);
         for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
