@@ -72,7 +72,7 @@ test-long: ## Go on with fresh seeds, HOURS=0.5 for half an hour (1): histories,
 sanitize-gpu: ## Run compute-sanitizer over small tables (where there is a GPU).
 	@scripts/setup.sh
 	cmake --preset release $(STRICT)
-	$(call BUILD,release) --target bulkhash_cuda --target differential-random_ops
+	$(call BUILD,release) --target bulkhash_cuda --target differential-random_ops --target unit-regions
 	@scripts/sanitize-gpu.sh build/release
 
 clean: ## Remove everything that was built or downloaded.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs compute-sanitizer over the differential test on a GPU, with small tables: memory that is out of
-# bounds, read before it is written, or given up to others in the wrong order.
+# Runs compute-sanitizer over the differential test on a GPU, with small tables, and the one of
+# insertions by region: memory that is out of bounds, read before it is written, or given up to
+# others in the wrong order.
 #
 #   sanitize-gpu.sh BUILD
 #
@@ -16,5 +17,7 @@ fi
 export BULKHASH_TEST_DEVICE=cuda BULKHASH_CUDA_MODULE=$build/lib/libbulkhash_cuda.so
 for check in memcheck initcheck synccheck; do
     echo "--- $check"
-    "$tool" --tool "$check" --error-exitcode 1 "$build/tests/bin/differential-random_ops"
+    for test in differential-random_ops unit-regions; do
+        "$tool" --tool "$check" --error-exitcode 1 "$build/tests/bin/$test"
+    done
 done
