@@ -34,6 +34,7 @@ typedef struct subject {
     const char *device;
     bh_design design;
     void (*vary)(bh_table_options *options, rng *random);
+    void (*schedule)(bh_table_options *options, rng *random); // of all sequences; or NULL
 } subject;
 
 static void vary_dycuckoo(bh_table_options *options, rng *random)
@@ -47,8 +48,14 @@ static void vary_dycuckoo(bh_table_options *options, rng *random)
 static void vary_dycuckoo_on_gpu(bh_table_options *options, rng *random)
 {
     vary_dycuckoo(options, random);
-    if (!options->dycuckoo.values_apart)
-        options->schedule = (bh_schedule)random_below(random, BH_SCHEDULE_REGIONS + 1);
+    if (options->dycuckoo.values_apart)
+        options->schedule = BH_SCHEDULE_AUTO;
+}
+
+/* What small calls would not choose by themselves. */
+static void schedule_by_region(bh_table_options *options, rng *random)
+{
+    options->schedule = (bh_schedule)random_below(random, BH_SCHEDULE_REGIONS + 1);
 }
 
 static void vary_hashfight(bh_table_options *options, rng *random)
@@ -67,10 +74,10 @@ static void vary_hashfight_on_gpu(bh_table_options *options, rng *random)
 
 /* Those of the device that the test is run for; a design that is listed must be there. */
 static const subject subjects[] = {
-    {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo},
-    {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight},
-    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo_on_gpu},
-    {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight_on_gpu},
+    {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo, NULL},
+    {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight, NULL},
+    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo_on_gpu, schedule_by_region},
+    {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight_on_gpu, NULL},
 };
 
 /* Whether more keys are coming than going. */
@@ -437,6 +444,9 @@ static void walk_run(bh_context *context, walk *w, uint64_t steps)
     options.duplicates = w->duplicates;
     options.seed = random_next(&w->random);
     options.seed_fixed = 1;
+    if (w->subject->schedule != NULL) {
+        w->subject->schedule(&options, &w->random);
+    }
     // Other options now and then, the defaults most often.
     if (random_below(&w->random, 3) == 0) {
         options.max_fill = 0.3 + (double)random_below(&w->random, 66) / 100.0;

@@ -5,6 +5,8 @@
  * (BH_SCHEDULE_REGIONS): tables that are filled until many keys need another bucket, or one of
  * those who live in theirs has to leave it; of every width; with keys that come several times, that
  * are there, that are not; with room for all and for fewer; and after their keys were turned over.
+ * What no answer would show at once is read from the table's memory: whether all who are guests are
+ * known as guests, and counted where they are at home.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,16 @@
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/model.h"
+#include "support/places.h"
 #include "support/random.h"
 #include "support/tables.h"
+
+/* Where keys live, as any target computes it. */
+#define BH_TARGET_SCALAR
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#define BH_APART 0
+#include "tables/dycuckoo/ops.h"
 
 enum { KEYS = 30000, MANY_KEYS = 1000000, SAMPLED_KEYS = 5000000, ROUNDS = 12 };
 
@@ -82,8 +92,87 @@ static void perform(work *w, bh_op op, uint64_t n)
     }
 }
 
+/* The subtables, copied from the device, and of each bucket's keys the guests by their counter. */
+typedef struct structure {
+    unsigned char *lines[BH_DY_SUBTABLES_MOST];
+    uint8_t (*guests[BH_DY_SUBTABLES_MOST])[BH_DY_FILTER_COUNTERS];
+} structure;
+
+static void count_guest(const bh_dy_geometry *g, structure *all, bh_dy_places places)
+{
+    for (uint32_t s = 0; s < g->subtables; s++) {
+        const uint64_t bucket = (places.home - g->subtable[s].lines) / BH_DY_LINE;
+        uint8_t *guests;
+
+        if (places.home < g->subtable[s].lines || bucket >= bh_dy_buckets(g, s))
+            continue;
+        guests = &all->guests[s][bucket][(places.counter - BH_DY_FILTER_SHIFT) / 2];
+        if (*guests < 3)
+            ++*guests;
+    }
+}
+
+/* Each key is in one of its two buckets, and where meta words say guest it is one. */
+static void check_bucket(const work *w, const bh_dy_geometry *g, structure *all, uint64_t line,
+                         const unsigned char *copy)
+{
+    const uint32_t slots = BH_DY_SLOTS(w->key_bytes, w->value_bytes, 0);
+    const uint64_t meta = word_at(copy, 8, 0);
+    const uint32_t guests = bh_dy_maybe_guests(meta, slots), used = bh_dy_used(meta, slots);
+
+    check(!(meta & BH_DY_LOCK) && !(guests & ~used), "meta word %llx", (unsigned long long)meta);
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        bh_dy_places places;
+
+        if (!(used >> slot & 1))
+            continue;
+        places = bh_dy_places_of(g, word_at(copy + 8, w->key_bytes, slot), BH_DY_LINE);
+        check(places.home == line || places.other == line, "a key is in a third bucket");
+        check(slots > BH_DY_GUESTS_KNOWN || (guests >> slot & 1) == (places.other == line),
+              "a key is %s", places.other == line ? "a guest and not known as one" : "no guest");
+        if (places.other == line)
+            count_guest(g, all, places);
+    }
+}
+
+/* What no call would show at once: guests are known as such, and counted in their homes. */
+static void check_structure(const work *w)
+{
+    const bh_dy_geometry *g = w->table->policy->geometry(w->table);
+    structure all;
+
+    for (uint32_t s = 0; s < g->subtables; s++) {
+        const uint64_t buckets = bh_dy_buckets(g, s);
+
+        all.lines[s] = test_allocate(buckets * BH_DY_LINE);
+        all.guests[s] = test_allocate(buckets * sizeof *all.guests[s]);
+        memset(all.guests[s], 0, buckets * sizeof *all.guests[s]);
+        place_get(all.lines[s], (const void *)(uintptr_t)g->subtable[s].lines,
+                  buckets * BH_DY_LINE);
+    }
+    for (uint32_t s = 0; s < g->subtables; s++)
+        for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++)
+            check_bucket(w, g, &all, g->subtable[s].lines + b * BH_DY_LINE,
+                         all.lines[s] + b * BH_DY_LINE);
+    for (uint32_t s = 0; s < g->subtables; s++) {
+        for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++) {
+            for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
+                const uint64_t counted =
+                    bh_dy_counted(word_at(all.lines[s] + b * BH_DY_LINE, 8, 0), bh_dy_counter_of(c));
+
+                check(counted == 3 || counted == all.guests[s][b][c],
+                      "a filter counts %u guests, and there are %u", (unsigned)counted,
+                      all.guests[s][b][c]);
+            }
+        }
+        free(all.lines[s]);
+        free(all.guests[s]);
+    }
+}
+
 static void check_all(work *w)
 {
+    check_structure(w);
     table_check_equals_model(w->table, w->key_bytes, w->value_bytes, w->map);
     table_check_stats(w->table);
 }
@@ -156,6 +245,7 @@ static void turned_over(work *w, uint32_t which)
         perform(w, BH_ERASE, part);
         fill(w, 0, part, n + round * part, round);
         perform(w, round % 2 && w->value_bytes ? BH_ADD : BH_INSERT, part);
+        check_structure(w);
     }
     check_all(w);
     /* Subtable by subtable it becomes larger, which relies on what is known of guests. */
@@ -175,8 +265,9 @@ static void several(work *w, uint32_t which)
     pairs all;
 
     begin(w, which, n, 0.95, n * times);
-    for (uint64_t i = 0; i < times; i++)
-        fill(w, i * n, n, 0, i);
+    /* Those of a key lie in one part of the call, most of them. */
+    for (uint64_t i = 0; i < n * times; i++)
+        fill(w, i, 1, i / times, 0);
     for (uint64_t i = 0; i < n * times; i++) {
         word_set(w->values, w->value_bytes, i, 1 + i % 5);
         sum += w->value_bytes ? 1 + i % 5 : 0;
@@ -192,6 +283,7 @@ static void several(work *w, uint32_t which)
     check(all.count == n && there == sum, "%llu keys, with %llu in all and not %llu",
           (unsigned long long)all.count, (unsigned long long)there, (unsigned long long)sum);
     pairs_free(&all);
+    check_structure(w);
     end(w);
 }
 
@@ -297,38 +389,63 @@ static void many(void **state)
 }
 
 /* Calls so large that a sample says whether they bring new keys, onto a table that has no room for as
- * many: none is new, hardly any, every other one. */
+ * many: none is new, hardly any, every other one. Their arrays lie on the device: of others parts are
+ * smaller than that. */
 static void a_sample(void **state)
 {
-    const uint64_t n = test_scaled(SAMPLED_KEYS), news[] = {0, 3, n / 2};
+    const uint64_t n = SAMPLED_KEYS, news[] = {0, 3, n / 2};
     work w = {.context = context_new(0, NULL, NULL)};
-    uint64_t keys = n;
+    void *keys = place_allocate(PLACE_DEVICE, n * 4), *values = place_allocate(PLACE_DEVICE, n * 4);
+    void *outcomes = place_allocate(PLACE_DEVICE, n);
+    uint64_t count = n;
     (void)state;
 
     begin(&w, 1, n, 0.9, n);
     fill(&w, 0, n, 0, 1);
     check_status(call(&w, BH_INSERT, n), BH_OK);
+    place_set(values, w.values, n * 4);
     for (uint64_t i = 0; i < TEST_COUNT(news); i++) {
         uint64_t inserted = 0, assigned = 0;
 
         fill(&w, 0, n, 0, 1);
         for (uint64_t j = 0; j < news[i]; j++)
-            fill(&w, (2 * j + 1) * (n / 2 / news[i]), 1, keys + j, 1);
-        keys += news[i];
-        check_status(call(&w, BH_INSERT, n), BH_OK);
+            fill(&w, (2 * j + 1) * (n / 2 / news[i]), 1, count + j, 1);
+        count += news[i];
+        place_set(keys, w.keys, n * 4);
+        check_status(bh_insert(w.table, keys, values, n, outcomes), BH_OK);
+        place_get(w.outcomes, outcomes, n);
         for (uint64_t j = 0; j < n; j++) {
             inserted += w.outcomes[j] == BH_INSERTED;
             assigned += w.outcomes[j] == BH_ASSIGNED;
         }
         check(inserted == news[i] && assigned == n - inserted, "%llu inserted, %llu assigned",
               (unsigned long long)inserted, (unsigned long long)assigned);
-        check(table_stats(w.table).keys == keys, "%llu keys",
+        check(table_stats(w.table).keys == count, "%llu keys",
               (unsigned long long)table_stats(w.table).keys);
         check(i || table_stats(w.table).grows == 0, "it grew for nothing");
     }
     table_check_stats(w.table);
+    check_structure(&w);
     end(&w);
     bh_context_destroy(w.context);
+    place_free(PLACE_DEVICE, keys);
+    place_free(PLACE_DEVICE, values);
+    place_free(PLACE_DEVICE, outcomes);
+}
+
+static int regions_start(void **state)
+{
+    (void)state;
+    bh_context_destroy(context_new(0, NULL, NULL)); /* the test is skipped where there is none */
+    places_start();
+    return 0;
+}
+
+static int regions_end(void **state)
+{
+    (void)state;
+    places_end();
+    return 0;
 }
 
 int main(void)
@@ -340,5 +457,5 @@ int main(void)
         cmocka_unit_test(a_sample),
     };
 
-    return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
+    return test_exit_status(cmocka_run_group_tests(tests, regions_start, regions_end));
 }
