@@ -25,7 +25,7 @@
 #define BH_APART 0
 #include "tables/dycuckoo/ops.h"
 
-enum { KEYS = 30000, MANY_KEYS = 1000000, SAMPLED_KEYS = 5000000, ROUNDS = 12 };
+enum { KEYS = 30000, MANY_KEYS = 1000000, SAMPLED_KEYS = 1 << 22, ROUNDS = 12 };
 
 static const struct {
     uint32_t key_bytes, value_bytes;
@@ -389,11 +389,11 @@ static void many(void **state)
 }
 
 /* Calls so large that a sample says whether they bring new keys, onto a table that has no room for as
- * many: none is new, hardly any, every other one. Their arrays lie on the device: of others parts are
- * smaller than that. */
+ * many: none is new, every other one is. Their arrays lie on the device: of others parts are smaller
+ * than that, and no smaller calls are asked for a sample. */
 static void a_sample(void **state)
 {
-    const uint64_t n = SAMPLED_KEYS, news[] = {0, 3, n / 2};
+    const uint64_t n = SAMPLED_KEYS, news[] = {0, n / 2};
     work w = {.context = context_new(0, NULL, NULL)};
     void *keys = place_allocate(PLACE_DEVICE, n * 4), *values = place_allocate(PLACE_DEVICE, n * 4);
     void *outcomes = place_allocate(PLACE_DEVICE, n);
