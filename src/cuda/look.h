@@ -20,6 +20,7 @@
 #ifndef BH_CUDA_LOOK_H
 #define BH_CUDA_LOOK_H
 
+#include "cuda/async.h"
 #include "cuda/gpu.h"
 
 #define BH_LOOK_LINE 64u
@@ -37,12 +38,9 @@ BH_FN void bh_look_bring(void *place, uint64_t line)
         const uint32_t at = __shfl_sync(0xffffffffu, to, i, 4);
 
         if (from)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                         :
-                         : "r"(at + piece), "l"(from + piece)
-                         : "memory");
+            bh_cuda_bring16(at + piece, from + piece);
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    bh_cuda_wait_brought();
     __syncwarp(); /* each lane has waited for what it has copied itself */
 }
 

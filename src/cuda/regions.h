@@ -39,6 +39,9 @@
 
 #include <cub/block/block_scan.cuh>
 
+#include "storage/arena.h"
+
+#include "cuda/async.h"
 #include "cuda/job.h"
 
 #define BH_REGION_THREADS 256u
@@ -91,16 +94,13 @@ typedef struct bh_cuda_left {
     unsigned long long *counts; /* of rows, of buckets */
 } bh_cuda_left;
 
-BH_FN void bh_region_bring(const void *shared, const void *memory)
+BH_FN uint32_t bh_region_shared(const void *p)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 :
-                 : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(memory)
-                 : "memory");
+    return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and none
- * behind the last is read. */
+/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and
+ * none behind the last is read. */
 BH_FN void bh_region_bring_words(uint32_t *shared, const uint32_t *memory, uint32_t words,
                                  uint32_t threads)
 {
@@ -108,17 +108,9 @@ BH_FN void bh_region_bring_words(uint32_t *shared, const uint32_t *memory, uint3
     uint32_t i;
 
     for (i = 4 * threadIdx.x; i + 4 <= words; i += 4 * threads)
-        bh_region_bring(shared + i, memory + i);
+        bh_cuda_bring16(bh_region_shared(shared + i), (uint64_t)(uintptr_t)(memory + i));
     if (last < words)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
-                     :
-                     : "r"((uint32_t)__cvta_generic_to_shared(shared + last)), "l"(memory + last)
-                     : "memory");
-}
-
-BH_FN void bh_region_wait(void)
-{
-    asm volatile("cp.async.wait_all;" ::: "memory");
+        bh_cuda_bring4(bh_region_shared(shared + last), (uint64_t)(uintptr_t)(memory + last));
 }
 
 /* What most elements of a slice will answer. */
@@ -144,7 +136,6 @@ BH_FN void bh_region_list(bh__cuda_job *job, uint64_t place, uint32_t at, int ro
 #define DY(name) BH_NAME(bh_dy_##name)
 #define REGION(name) BH_NAME(bh_cuda_region_##name)
 #define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-#define SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 /* 4-byte words of a row: the key, the value, the element's index. */
 #define KEY_WORDS (BH_KEY_BYTES / 4)
 #define VALUE_WORDS (BH_VALUE_BYTES / 4)
@@ -219,7 +210,7 @@ BH_FN uint32_t REGION(bring)(REGION(tile) *t, const bh__cuda_job *job, const bh_
         bh_region_bring_words(t->row->word,
                               from->rows + (blockIdx.y * from->room + first) * ROW_WORDS,
                               count * ROW_WORDS, BH_SCATTER_THREADS);
-        bh_region_wait();
+        bh_cuda_wait_brought();
     }
     return count;
 }
@@ -443,10 +434,10 @@ BH_FN void REGION(settle_chunk)(bh__cuda_job *job, REGION(desk) *d, bh__slice *s
     uint32_t kept = 0, over = 0, own[3] = {0, 0, 0}, i;
 
     for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
-        bh_region_bring(&d->place[i / 4][i % 4 * 16], (const void *)(uintptr_t)(first + 16ull * i));
+        bh_cuda_bring16(bh_region_shared(&d->place[i / 4][i % 4 * 16]), first + 16ull * i);
     if (lane < 3)
         d->left[lane] = 0;
-    bh_region_wait();
+    bh_cuda_wait_brought();
     __syncthreads();
     if (lane < here)
         kept = REGION(settle_bucket)(d, slice, chunk + lane, d->place[lane]);
@@ -515,7 +506,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
             REGION(take_room)(job, d, count);
             d->presumed = bh_region_presumed(job, job->count);
         }
-        bh_region_wait();
+        bh_cuda_wait_brought();
         __syncthreads();
         REGION(sort)(d, geometry, &regions, count);
         for (i = 0; i < buckets; i += BH_REGION_THREADS)
@@ -605,11 +596,12 @@ static inline double bh_region_most(double mean)
     return mean + 6 * sqrt(mean) + 16;
 }
 
-/* Chooses the regions' size, so that none gets more than `room` rows: *mean of them, or fewer.
- * Answers 0 when it cannot be had. */
+/* Chooses the regions' size, so that none gets more than `room` rows, *mean of them or fewer, and
+ * two scatters have destinations enough. Answers 0 when it cannot be had. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t room,
                                 bh_region_plan *plan, double *mean)
 {
+    const uint64_t most = BH_SCATTER_PARTS * BH_PART_REGIONS;
     uint64_t least = UINT64_MAX, buckets;
     uint32_t bits = BH_REGION_BITS, i;
     double each;
@@ -625,11 +617,11 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     while (bits > BH_REGION_BITS_LEAST && bh_region_most(each * (1u << bits)) > room)
         bits--;
     while (bits < BH_REGION_BITS_MOST &&
-           (plan->buckets >> bits) + geometry->subtables > BH_SCATTER_PARTS * BH_PART_REGIONS)
+           (plan->buckets >> bits) + geometry->subtables > most)
         bits++;
     plan->regions = bh_dy_regions_of(geometry, bits);
     *mean = each * (1u << bits);
-    return bh_region_most(*mean) <= room;
+    return bh_region_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
 }
 
 /* Whether the schedule is wanted for so many elements. */
@@ -643,7 +635,8 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
 }
 
 /* Fills in all outcomes of a slice. */
-static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome, uint64_t count)
+static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome,
+                                 uint64_t count)
 {
     return known->slice.outcomes
                ? (int)cudaMemsetAsync(known->slice.outcomes, outcome, count, gpu->stream)
@@ -655,12 +648,13 @@ static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_
 /* Whether the slice is one for this schedule; and then where everything goes in a memory that
  * begins at `memory`. (Not for mixed slices; nor where keys may go to their other buckets while
  * there is room at home, as with BH_SPREAD_THEOREM1.) */
-static int REGION(plan)(const bh__cuda_job *known, uint64_t count, unsigned char *memory,
+static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                         bh_region_plan *plan)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)known->slice.geometry;
-    const uint64_t row_bytes = sizeof(REGION(row)), most = BH_SCATTER_PARTS * BH_PART_REGIONS;
-    uint64_t at = 0, regions, parts, rows;
+    const uint64_t row_bytes = sizeof(REGION(row)), from = (uint64_t)(uintptr_t)memory;
+    arena a = {from, 0};
+    uint64_t regions, parts, rows;
     double mean;
 
     if (known->names || known->slice.ops || geometry->spread ||
@@ -668,19 +662,11 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, unsigned char
         !bh_region_pays(known, count, plan->buckets))
         return 0;
     regions = plan->regions.first[BH_DY_SUBTABLES_MOST];
-    if (regions > most)
-        return 0;
     parts = regions > BH_SCATTER_PARTS ? (regions + BH_PART_REGIONS - 1) / BH_PART_REGIONS : 0;
-    const auto cut = [&](uint64_t bytes) {
-        unsigned char *here = memory + at;
-
-        at += (bytes + 255) / 256 * 256;
-        return here;
-    };
-    plan->left.counts = (unsigned long long *)cut(2 * sizeof *plan->left.counts);
-    plan->parts[0].taken = (uint32_t *)cut(parts * 4);
-    plan->parts[1].taken = (uint32_t *)cut(regions * 4);
-    plan->counters = at;
+    plan->left.counts = (unsigned long long *)pointer(cut(&a, 2, sizeof *plan->left.counts));
+    plan->parts[0].taken = (uint32_t *)pointer(cut(&a, parts, sizeof(uint32_t)));
+    plan->parts[1].taken = (uint32_t *)pointer(cut(&a, regions, sizeof(uint32_t)));
+    plan->counters = a.at - from;
     /* The rows of each begin at 16 bytes. */
     plan->parts[0].count = parts;
     plan->parts[0].room = (uint64_t)bh_region_most(mean * BH_PART_REGIONS) / 4 * 4;
@@ -689,12 +675,13 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, unsigned char
     /* Rows are left over when the parts are no longer needed. */
     rows = parts * plan->parts[0].room;
     rows = rows > count ? rows : count;
-    plan->parts[0].rows = plan->left.rows = (uint32_t *)cut(rows * row_bytes);
-    plan->parts[1].rows = (uint32_t *)cut(regions * plan->parts[1].room * row_bytes);
-    plan->left.buckets = (bh_cuda_full *)cut((count < plan->buckets ? count : plan->buckets) *
-                                             sizeof *plan->left.buckets);
-    plan->bytes = at;
-    return 1;
+    plan->parts[0].rows = plan->left.rows = (uint32_t *)pointer(cut(&a, rows, row_bytes));
+    plan->parts[1].rows =
+        (uint32_t *)pointer(cut(&a, regions * plan->parts[1].room, row_bytes));
+    plan->left.buckets = (bh_cuda_full *)pointer(
+        cut(&a, count < plan->buckets ? count : plan->buckets, sizeof *plan->left.buckets));
+    plan->bytes = a.at - from;
+    return !a.overflowed;
 }
 
 /* The elements to their regions. */
@@ -782,7 +769,7 @@ static int BH_NAME(bh_gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__
         (void)cudaGetLastError();
         return BH_GPU_DECLINED;
     }
-    (void)REGION(plan)(known, count, (unsigned char *)memory, &plan);
+    (void)REGION(plan)(known, count, memory, &plan);
     error = REGION(perform)(gpu, job, known, &plan, memory, count);
     (void)cudaFreeAsync(memory, gpu->stream);
     return error;
@@ -791,7 +778,6 @@ static int BH_NAME(bh_gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__
 #undef DY
 #undef REGION
 #undef BUCKET
-#undef SLOTS
 #undef KEY_WORDS
 #undef VALUE_WORDS
 #undef ROW_WORDS

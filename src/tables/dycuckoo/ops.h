@@ -155,13 +155,19 @@ BH_FN uint64_t bh_dy_word_other(bh_hash hash)
     return hash.two * 0xd6e8feb86659fd93ull;
 }
 
-BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
-                             uint64_t word, uint32_t bucket_bytes)
+/* A key's bucket in one of its subtables, by that one's word of the hash: its number, and its line. */
+BH_FN uint64_t bh_dy_bucket_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
+                               uint64_t word)
 {
     uint64_t base = geometry->base;
 
-    return subtable->lines +
-           bucket_bytes * (bh_hash_range(word, base) + base * (word & subtable->mask));
+    return bh_hash_range(word, base) + base * (word & subtable->mask);
+}
+
+BH_FN uint64_t bh_dy_line_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
+                             uint64_t word, uint32_t bucket_bytes)
+{
+    return subtable->lines + bucket_bytes * bh_dy_bucket_of(geometry, subtable, word);
 }
 
 /* The ordered pair of subtables of a key, as an index of geometry's pair and home. */

@@ -50,8 +50,7 @@ BH_FN bh_dy_spot bh_dy_spot_of(const bh_dy_geometry *geometry, const bh_dy_regio
     const bh_hash hash = bh_hash_key(key, &geometry->seed);
     const uint64_t pair = bh_dy_pair_of(geometry, hash);
     const bh_dy_subtable *home = &geometry->home[pair];
-    const uint64_t bucket =
-        bh_hash_range(hash.one, geometry->base) + geometry->base * (hash.one & home->mask);
+    const uint64_t bucket = bh_dy_bucket_of(geometry, home, hash.one);
     bh_dy_spot spot;
 
     spot.region = (uint32_t)(regions->first[geometry->pair[pair] & 15u] + (bucket >> regions->bits));
