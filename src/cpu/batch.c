@@ -126,9 +126,10 @@ static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
+    uint64_t looks;
 
     slice->inserted = slice->erased = slice->assigned = 0;
-    slice->stalled_path = slice->moved = slice->no_paths = 0;
+    slice->stalled_path = slice->stalled_room = slice->moved = slice->no_paths = 0;
     slice->room = 0;
     if (!bh__gate_try_shared(&table->gate)) {
         if (c->in_tasks)
@@ -139,7 +140,11 @@ static int run_slice(call *c, worker *w)
     if (c->takes_room)
         slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
     slice->turnover = bh__turnover(table);
+    slice->looks = looks = bh__looks_allowed(table);
     c->kernel(slice);
+    /* Searches that are not charged have all they want; what they find in vain the policy sees. */
+    if (slice->looks < looks && looks != BH_LOOKS_FREE)
+        bh__looks_spend(&table->allowance[1], looks - slice->looks);
     bh__slice_settle(table, slice);
     if (slice->erased && bh__atomic_load(&table->keys, __ATOMIC_RELAXED) < table->min_keys) {
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);

@@ -112,7 +112,7 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;
     slice->target = c->table->target;
-    slice->again = 1;
+    slice->again = slice->stalled_room = 1;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
     error = m->gather(gpu, (void *)(uintptr_t)slice->keys, c->work.array[BH_ARRAY_KEYS], o->key_bytes,
@@ -317,12 +317,19 @@ static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
     }
 }
 
+/* How many elements of a launch have searched for a path. */
+static uint64_t searches_of(const bh__cuda_job *job)
+{
+    return job->parked_count[1] < job->searches ? job->parked_count[1] : job->searches;
+}
+
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
  * counts. */
 static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
                   bh__cuda_job *job)
 {
     bh_table *table = c->table;
+    bh__allowance *allowance = bh__allowance_of(table);
     slice_run run;
     int error;
 
@@ -335,6 +342,8 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->slice.ops = c->work.array[BH_ARRAY_OPS];
     job->slice.op = (uint8_t)c->work.op;
     job->slice.turnover = bh__turnover(table);
+    job->slice.looks = bh__looks_allowed(table);
+    job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;
     job->names = names;
     job->stalled = stalled;
@@ -350,6 +359,8 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
         job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
     job->slice.moved = job->moved != 0;
+    if (!error && allowance != table->allowance)
+        bh__looks_spend(allowance, searches_of(job) * BH_LOOKS_OF_SEARCH);
     /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
     job->slice.target = names ? table->target : schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);
@@ -415,7 +426,11 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
                     !(job.slice.inserted | job.slice.erased | job.slice.assigned))) {
             /* As long as some are done it helps to launch the others again: there is room, and
              * keys have moved. So it does when room was given to whole regions or to none. When it
-             * helps nobody, one thread looks further for a few. */
+             * helps nobody, one thread looks further for a few, if searches are still allowed. */
+            if (!c->may_grow && !bh__looks_allowed(c->table)) {
+                c->status = c->status ? c->status : c->why;
+                return BH_OK;
+            }
             status = resolve(c, &stalled, &count);
             /* Each time one thread has searched far in vain for some: the others stay undone. */
             if (status || !count || c->vain >= VAIN_MOST)

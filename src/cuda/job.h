@@ -107,7 +107,7 @@ BH_FN bh__slice bh_cuda_slice(const bh__cuda_job *job)
     __syncthreads();
     slice.geometry = &geometry;
     slice.inserted = slice.erased = slice.assigned = 0;
-    slice.stalled_path = slice.moved = 0;
+    slice.stalled_path = slice.stalled_room = slice.moved = 0;
     return slice;
 }
 

@@ -141,7 +141,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     op.outcome = BH_NOT_DONE;
     if (works)
         answer = DEVICE(carry)(&slice, &op, at, kind);
-    parks = slice.no_paths && answer == BH_STALL && slice.stalled_path;
+    parks = slice.no_paths && answer == BH_STALL && slice.stalled_path && slice.looks;
     if (twins & (twins - 1)) {
         const int first_of = (int)bh_first(twins);
         const uint8_t first = (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, first_of);
@@ -206,6 +206,8 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
  * are.
  *
  * (Equal keys are not looked for here: one of them finds a place, and the others find it.)
+ *
+ * Those for whose search there is no allowance stall at their first step.
  */
 BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
 {
@@ -226,6 +228,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
             at = names[i] & ~BH_CUDA_PARKED_ROOM;
             slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
             slice.no_paths = 0;
+            slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
             what = bh_cuda_kind(&common, kind, at);
             bh_cuda_stamp_begin(at);
             region = BH_NAME(bh_dy_begin)(&slice, &op, at, what);
@@ -470,7 +473,18 @@ __global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
 #endif
 
 #if BH_CUDA_TILE == 1 && !BH_CUDA_SLICES_ONLY
-/* The passes: a thread for each item, or one for all where the pass is one task's. */
+/* The passes: a thread for each item, or one for all where the pass is one task's. That one has a
+ * processor's fast memory for its searches. */
+BH_FN bh_dy_scratch DEVICE(scratch)(void)
+{
+    __shared__ bh_dy_node nodes[BH_DY_SEARCH_FAR];
+    bh_dy_scratch scratch;
+
+    scratch.nodes = nodes;
+    scratch.most = BH_DY_SEARCH_FAR;
+    return scratch;
+}
+
 __global__ void DEVICE(split)(bh_dy_resize *split, uint64_t items)
 {
     if (bh_cuda_group() < items)
@@ -491,15 +505,23 @@ __global__ void DEVICE(merge)(bh_dy_resize *merge, uint64_t items)
 
 __global__ void DEVICE(residue)(bh_dy_resize *merge, uint64_t items)
 {
-    if (bh_cuda_group() == 0)
+    const bh_dy_scratch scratch = DEVICE(scratch)();
+
+    if (bh_cuda_group() == 0) {
+        merge->scratch = &scratch;
         BH_NAME(bh_dy_place_residue)(merge, 0, items);
+    }
 }
 
 __global__ void DEVICE(reinsert)(bh_dy_reinsert *job, uint64_t items)
 {
     if (job->alone) {
-        if (bh_cuda_group() == 0)
+        const bh_dy_scratch scratch = DEVICE(scratch)();
+
+        if (bh_cuda_group() == 0) {
+            job->scratch = &scratch;
             BH_NAME(bh_dy_reinsert_buckets)(job, 0, items);
+        }
     } else if (bh_cuda_group() < items) {
         BH_NAME(bh_dy_reinsert_buckets)(job, bh_cuda_group(), 1);
     }
@@ -507,8 +529,12 @@ __global__ void DEVICE(reinsert)(bh_dy_reinsert *job, uint64_t items)
 
 __global__ void DEVICE(place)(bh__slice *slice, uint64_t items)
 {
-    if (bh_cuda_group() == 0)
+    bh_dy_scratch scratch = DEVICE(scratch)();
+
+    if (bh_cuda_group() == 0) {
+        slice->scratch = &scratch;
         BH_NAME(bh_dy_place)(slice, 0, items);
+    }
 }
 
 __global__ void DEVICE(export)(bh_dy_export *job, uint64_t items)

@@ -54,6 +54,7 @@ typedef struct bh__cuda_job {
     /* The kernels' own, as large: who wants another bucket than home; of these, who wants a path. */
     uint32_t *parked[2];
     uint64_t parked_count[2];
+    uint64_t searches; /* so many of those may search for a path: see bh__allowance */
     uint64_t room; /* new keys that may be inserted */
     uint64_t room_taken; /* by those that might insert one, where there is not room for all */
     uint64_t moved;      /* keys that were there have changed their places */

@@ -80,12 +80,17 @@ typedef struct bh__slice {
     uint8_t op;
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
     uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
+    uint8_t stalled_room; /* some stalled because there was no room */
     uint8_t again;        /* the policy has sent this slice round once, for room it saw */
     uint8_t turnover;     /* many keys have been erased: see bh__turnover */
     uint8_t moved;        /* keys that were there have changed their places */
     uint8_t no_paths;     /* whose buckets are full stalls at once: a GPU looks for paths later */
+    uint8_t final;        /* BH_PASS_PLACE: the table does not grow, so what finds no place is refused */
     uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
                              tried and cannot be done; what comes behind them was not tried */
+    void *scratch;        /* BH_PASS_PLACE: the design's memory for searches */
+    uint64_t looks;       /* buckets that searches for a place may still look at; counted down */
+    uint64_t vain;        /* BH_PASS_PLACE: how many of them searches without success looked at */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;
@@ -190,6 +195,29 @@ typedef struct bh__effects {
 typedef struct bh__backend bh__backend;
 typedef struct bh__policy bh__policy;
 
+/*
+ * What searches for a place may cost (of designs that move keys to make room for others).
+ *
+ * In a table that may not grow a search in vain is repeated with every key that comes, and each looks
+ * at thousands of buckets. So searches are paid for by an *allowance* of looks, a look being a bucket
+ * that is read to see whether it is full. What changes the table's geometry fills the allowance up; a
+ * key inserted adds one look to it, a key erased, which may have opened a way, a few. So what was
+ * searched in vain is remembered, in one number, and refusing keys costs no more than placing as many.
+ *
+ *   up to sure_keys   every key finds a place, as the header promises. Only searches in vain are
+ *                     charged: there are none, unless somebody sends keys that collide on purpose.
+ *   beyond            any key may be refused. All searches are charged.
+ */
+typedef struct bh__allowance {
+    uint64_t left; /* as a signed number: a search that was begun is finished */
+    uint64_t most; /* what it is filled up to */
+} bh__allowance;
+
+#define BH_LOOKS_FREE (UINT64_MAX / 2) /* of a slice whose searches are not charged */
+#define BH_LOOKS_OF_SEARCH 64u         /* an operation's own search makes so many at most */
+#define BH_LOOKS_OF_INSERT 1u
+#define BH_LOOKS_OF_ERASE 16u
+
 /* What a policy asks a backend for. A device may refuse: then nothing of it was done. */
 typedef enum bh__need {
     BH_TRY, /* the caller has a way out, and is told */
@@ -245,6 +273,7 @@ struct bh_table {
     uint64_t keys;
     uint64_t erases;  /* keys erased since the table was empty, grew or was built anew */
     uint64_t changes; /* how often something changed, for export's cursor */
+    bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
     const char *target;
 
     /* Changed only with the gate held alone. */
@@ -252,6 +281,7 @@ struct bh_table {
     uint64_t max_keys;
     uint64_t min_keys;   /* with fewer than that the policy is asked to shrink the table */
     uint64_t floor_keys; /* what capacity and reserve asked for */
+    uint64_t sure_keys;  /* so many keys find a place each: see bh__allowance */
     uint64_t bytes;
     uint64_t bytes_peak; /* the most that `bytes` and what growing or building needed besides were */
     uint64_t grows;
@@ -390,6 +420,42 @@ static inline void bh__note_peak(bh_table *table, uint64_t besides)
         table->bytes_peak = table->bytes + besides;
 }
 
+/* Which allowance the searches of a slice are charged to that begins now. */
+static inline bh__allowance *bh__allowance_of(bh_table *table)
+{
+    return &table->allowance[bh__atomic_load(&table->keys, __ATOMIC_RELAXED) >= table->sure_keys];
+}
+
+/* The looks that it may make. */
+static inline uint64_t bh__looks_allowed(bh_table *table)
+{
+    const bh__allowance *a = bh__allowance_of(table);
+    const int64_t left = (int64_t)bh__atomic_load(&a->left, __ATOMIC_RELAXED);
+
+    if (left <= 0)
+        return 0;
+    return a == table->allowance ? BH_LOOKS_FREE : (uint64_t)left;
+}
+
+/* Enters what changes have earned. */
+static inline void bh__looks_earn(bh_table *table, uint64_t looks)
+{
+    uint32_t i;
+
+    for (i = 0; looks && i < 2; i++) {
+        bh__allowance *a = &table->allowance[i];
+
+        if ((int64_t)bh__atomic_load(&a->left, __ATOMIC_RELAXED) < (int64_t)a->most)
+            bh__atomic_add(&a->left, looks, __ATOMIC_RELAXED);
+    }
+}
+
+static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
+{
+    if (looks)
+        bh__atomic_subtract(&a->left, looks, __ATOMIC_RELAXED);
+}
+
 /* Whether so many keys have been erased that homes may have room which their guests do not know of:
  * chosen, not tuned. */
 static inline uint8_t bh__turnover(const bh_table *table)
@@ -409,6 +475,7 @@ static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
         bh__atomic_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
     if (slice->inserted | slice->erased | slice->assigned | slice->moved)
         bh__atomic_add(&table->changes, 1, __ATOMIC_RELAXED);
+    bh__looks_earn(table, slice->inserted * BH_LOOKS_OF_INSERT + slice->erased * BH_LOOKS_OF_ERASE);
     bh__room_give(table, slice->room);
     if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != slice->target)
         bh__atomic_store(&table->target, slice->target, __ATOMIC_RELAXED);

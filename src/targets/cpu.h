@@ -17,8 +17,6 @@
 /* But for what is long and rarely run. */
 #define BH_FN_RARE static __attribute__((noinline, unused))
 
-#define BH_LONE
-#define BH_LONE_BYTES 98304u
 #define BH_BRINGS 1
 #define BH_QUIET 0
 

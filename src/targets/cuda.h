@@ -34,8 +34,6 @@
 #define BH_TARGET_NAME "cuda"
 #define BH_FN static __device__ __forceinline__
 #define BH_FN_RARE static __device__ __noinline__
-#define BH_LONE __shared__
-#define BH_LONE_BYTES 24576u
 #define BH_BRINGS 0
 #define BH_QUIET BH_CUDA_QUIET
 

@@ -14,8 +14,6 @@
  *   BH_TARGET_NAME             the target's name, a string
  *   BH_FN                      how a function of operation text is declared
  *   BH_FN_RARE                 the same for what is long and rarely run: it is not inlined
- *   BH_LONE, BH_LONE_BYTES     how a large local array is declared in what only one group of a
- *                              launch runs at a time, and how large it may be
  *   BH_BRINGS                  1 where bh_bring does something, so that asking ahead pays
  *   BH_QUIET                   1 where nobody else writes what a step reads: nothing need be looked at
  *                              twice or locked, and a step may be handed a copy of its region

@@ -538,7 +538,7 @@ static void perform_slice(const request *r)
         one.ordered = 1; /* the kernel of mixed operations shall not sort one by kind */
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
-        one.stalled_path = one.moved = 0;
+        one.stalled_path = one.stalled_room = one.moved = 0;
         if (stamps && !stamps[2 * at]) {
             stamps[2 * at] = ++ticks;
         }
@@ -569,15 +569,22 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kin
     return end();
 }
 
+/* As the kernels do, for the passes that search for paths. */
 static void perform_pass(const request *r)
 {
     const fake_kernels *k = (const fake_kernels *)r->kernels;
+    static _Thread_local bh_dy_node nodes[BH_DY_SEARCH_FAR];
+    bh_dy_scratch scratch = {nodes, BH_DY_SEARCH_FAR};
+    bh_system system;
 
     if (r->what == BH_PASS_PLACE) {
-        bh_system system;
-
         bh_system_default(&system);
         ((bh__slice *)r->to)->system = &system;
+        ((bh__slice *)r->to)->scratch = &scratch;
+    } else if (r->what == BH_PASS_RESIDUE) {
+        ((bh_dy_resize *)r->to)->scratch = &scratch;
+    } else if (r->what == BH_PASS_REINSERT) {
+        ((bh_dy_reinsert *)r->to)->scratch = &scratch;
     }
     k->scalar->pass[r->what](r->to, 0, r->count);
 }

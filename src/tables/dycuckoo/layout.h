@@ -53,6 +53,7 @@
 #define BH_DY_USED_SHIFT 1
 #define BH_DY_GUEST_SHIFT 8
 #define BH_DY_GUESTS_KNOWN 7u /* with more slots than that there is no room for guest bits */
+#define BH_DY_SEEN (1ull << 15)
 #define BH_DY_FILTER_SHIFT 16
 #define BH_DY_FILTER_COUNTERS 8u
 #define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
@@ -132,6 +133,42 @@ static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uin
 }
 
 /*
+ * A search for a path, with the gate held alone: the full buckets that it has found so far, each once.
+ * A build for tests may want searches that end soon.
+ */
+typedef struct bh_dy_node {
+    uint64_t line;
+    uint32_t parent; /* whose resident in `slot` would move here */
+    uint32_t slot;
+} bh_dy_node;
+
+typedef struct bh_dy_scratch {
+    bh_dy_node *nodes;
+    uint64_t most; /* of them; with fewer buckets in the table than this a search can see all */
+} bh_dy_scratch;
+
+#ifndef BH_DY_SEARCH_MOST
+#define BH_DY_SEARCH_MOST 6144u
+#endif
+/* On a device they lie in the fast memory of a processor. */
+#define BH_DY_SEARCH_FAR 1536u
+
+/* A look is a bucket that is read to see whether it is full. Looks of one search at most. */
+#define BH_DY_SEARCH_LOOKS 16384u
+#define BH_DY_SEARCH_LOOKS_FAR 4608u
+
+/*
+ * When the searches of one BH_PASS_PLACE have made so many looks the pass stops, and the gate is let go
+ * before it goes on. So one hold makes at most these looks, those of one search, and BH_DY_PLACE_LOOKS
+ * for each of up to BH_SLICE_MOST elements: BH_DY_HOLD_MOST in all. (One thread of a GPU needs about
+ * a microsecond for a look.)
+ */
+#define BH_DY_HOLD_LOOKS 8192u
+#define BH_DY_HOLD_LOOKS_FAR 2048u
+#define BH_DY_PLACE_LOOKS 4u
+#define BH_DY_HOLD_MOST (BH_DY_HOLD_LOOKS + BH_DY_SEARCH_LOOKS + BH_DY_PLACE_LOOKS * BH_SLICE_MOST)
+
+/*
  * A subtable changes its size.
  *
  *   BH_PASS_SPLIT    it has doubled. An item for each bucket of the old half
@@ -142,6 +179,7 @@ static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uin
  */
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
+    const bh_dy_scratch *scratch;   /* RESIDUE */
     uint32_t subtable;              /* the one that changes */
     uint32_t from;                  /* BH_PASS_HOME: the other one */
     uint32_t fresh;                 /* BH_PASS_SPLIT: the new half has never been used */
@@ -153,12 +191,14 @@ typedef struct bh_dy_resize {
  * table with another geometry. The memory stays as it is. */
 typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
+    const bh_dy_scratch *scratch; /* alone */
     uint64_t lines;
     uint32_t alone; /* one task runs all items, and may look for longer paths */
     uint64_t left;  /* keys without a place, added up by all parts */
 } bh_dy_reinsert;
 
-/* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument. */
+/* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch
+ * is a bh_dy_scratch. */
 
 /*
  * BH_PASS_EXPORT: an item is a part of some buckets of one subtable. A part counts its

@@ -230,23 +230,13 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 /* An operation's search for a path: moves in a path, 4 bits each in op.path; and buckets looked at
  * before it stalls. */
 #define BH_DY_PATH_MOST 4u
-#define BH_DY_LOOKS_MOST 64u
+#define BH_DY_LOOKS_MOST BH_LOOKS_OF_SEARCH
 
-/* Buckets looked at in search of a free slot with the gate held alone. A build for tests may want
- * searches that end soon. */
-#ifndef BH_DY_SEARCH_MOST
-#define BH_DY_SEARCH_MOST (BH_LONE_BYTES / (uint32_t)sizeof(bh_dy_node))
-#endif
+#define BH_DY_LOOKS_LONE (BH_BRINGS ? BH_DY_SEARCH_LOOKS : BH_DY_SEARCH_LOOKS_FAR)
+#define BH_DY_LOOKS_HELD (BH_BRINGS ? BH_DY_HOLD_LOOKS : BH_DY_HOLD_LOOKS_FAR)
 
-/* After so many searches in vain a place pass stops: the table wants to grow, or many keys want the
- * same two buckets and shall not keep everyone else waiting. */
+/* After so many searches in vain a pass that moves keys stops: what it is a part of is undone. */
 #define BH_DY_VAIN_MOST 16u
-
-typedef struct bh_dy_node {
-    uint64_t line;
-    uint32_t parent; /* whose resident in `slot` would move here */
-    uint32_t slot;
-} bh_dy_node;
 
 /* What became of an attempt to move a resident. */
 typedef enum bh_dy_moved {
@@ -255,6 +245,9 @@ typedef enum bh_dy_moved {
     BH_DY_FULL,
     BH_DY_STALE /* the slot does not hold what it held */
 } bh_dy_moved;
+
+/* So many elements ahead a place pass asks for lines. Chosen, not tuned. */
+#define BH_DY_PLACE_AHEAD 8u
 
 /* Buckets on their way from memory while a pass reads on: they lie anywhere. */
 #define BH_DY_MOVING_MOST (BH_BRINGS ? 32u : 1u)
@@ -564,6 +557,13 @@ BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t 
     return DY(put)(line, meta, op->key, DY(given)(slice, op->at), guest);
 }
 
+/* The key is nowhere, and no room has been set aside for it. */
+BH_FN bh_answer DY(no_room)(bh__slice *slice)
+{
+    slice->stalled_room = 1;
+    return BH_STALL;
+}
+
 /* The first resident of a bucket, from `slot` on, that is at home there: sets *slot and the bucket
  * it could move to. Read without lock: a hint that try_move checks. */
 BH_FN int DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
@@ -670,9 +670,12 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
     /* Copies, so that nobody else has a pointer to the slice. */
     uint64_t to = line;
     uint8_t moved = 0;
-    bh_answer answer =
-        DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
+    bh_answer answer = BH_STALL;
 
+    if (slice->looks) {
+        slice->looks--;
+        answer = DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
+    }
     slice->moved |= moved;
     slice->stalled_path |= answer == BH_STALL;
     *next = bh_dy_region(to, BUCKET);
@@ -692,7 +695,7 @@ BH_FN void DY(to_search)(DY(op) *op)
 /* Both buckets of a key are full. */
 BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
-    if (slice->no_paths) {
+    if (slice->no_paths || !slice->looks) {
         slice->stalled_path = 1;
         return BH_STALL;
     }
@@ -786,7 +789,7 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
             return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
         if (!slice->room)
-            return BH_STALL;
+            return DY(no_room)(slice);
         if (DY(rather_away)(slice, op))
             return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
@@ -812,7 +815,7 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
      * each other waiting. */
     if (bh_inserts(kind) && !home.match && !other.match) {
         if (!slice->room)
-            return BH_STALL;
+            return DY(no_room)(slice);
         if (home_full && other_full)
             return DY(begin_search)(slice, op, next);
     }
@@ -903,94 +906,138 @@ BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to,
            !(word >> subtable->doublings & 1);
 }
 
+/* Adds a bucket to those that a search has seen; its meta word is `meta`. */
+BH_FN void DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t parent, uint32_t slot)
+{
+    node->line = line;
+    node->parent = parent;
+    node->slot = slot;
+    bh_write64(bh_dy_at(line), meta | BH_DY_SEEN);
+}
+
 /*
  * Makes a free slot in one of two full buckets: breadth first search over the
  * residents' other places, then the moves from the free end back. A shortest path visits no bucket
- * twice, so no move disturbs another. Answers the bucket that has room now, or 0, nothing changed,
- * when no path was found. `merge` is NULL, or the halving that is going on: see stays_undoable.
+ * twice, so no move disturbs another. Answers whether one of the two has room now; 0, nothing changed,
+ * when no path was found within *looks buckets, which are counted down. `merge` is NULL, or the
+ * halving that is going on: see stays_undoable.
+ *
+ * Buckets are marked when they are seen, so that keys which all want the same few buckets are found to
+ * have no path after these few.
  */
-BH_FN_RARE uint64_t DY(make_room)(const bh_dy_geometry *geometry, const uint64_t *root,
-                             const bh_dy_resize *merge)
+BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh_dy_scratch *scratch,
+                             uint64_t *looks, const uint64_t *root, const bh_dy_resize *merge)
 {
-    BH_LONE bh_dy_node nodes[BH_DY_SEARCH_MOST];
-    uint32_t head, tail, slot;
+    bh_dy_node *nodes = scratch->nodes;
+    uint64_t from = 0, to = 0, found = 0;
+    uint32_t head, tail, slot = 0, i;
 
-    for (tail = 0; tail < 2; tail++) {
-        nodes[tail].line = root[tail];
-        nodes[tail].parent = BH_DY_SEARCH_MOST;
-        nodes[tail].slot = 0;
-    }
+    for (tail = 0; tail < 2; tail++)
+        DY(see)(&nodes[tail], root[tail], bh_load64(bh_dy_at(root[tail])), UINT32_MAX, 0);
     for (head = 0; head < tail; head++) {
-        for (slot = 0; slot < SLOTS; slot++) {
-            uint64_t from = nodes[head].line, to;
+        from = nodes[head].line;
+        for (slot = 0; slot < SLOTS && *looks; slot++) {
             BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
             bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
+            uint64_t meta;
 
             to = places.home == from ? places.other : places.home;
             if (merge && !DY(stays_undoable)(merge, key, to, to == places.home))
                 continue;
-            if (DY(full)(bh_load64(bh_dy_at(to)))) {
-                if (tail < BH_DY_SEARCH_MOST) {
-                    nodes[tail].line = to;
-                    nodes[tail].parent = head;
-                    nodes[tail++].slot = slot;
-                }
-                continue;
+            --*looks;
+            meta = bh_load64(bh_dy_at(to));
+            if (!DY(full)(meta)) {
+                found = to;
+                break;
             }
-            while (DY(try_move)(geometry, from, slot, to) == BH_DY_MOVED &&
-                   nodes[head].parent != BH_DY_SEARCH_MOST) {
-                to = from;
-                slot = nodes[head].slot;
-                head = nodes[head].parent;
-                from = nodes[head].line;
-            }
-            return from;
+            if (!(meta & BH_DY_SEEN) && tail < scratch->most)
+                DY(see)(&nodes[tail++], to, meta, head, slot);
+        }
+        if (found || !*looks)
+            break;
+    }
+    for (i = 0; i < tail; i++)
+        bh_write64(bh_dy_at(nodes[i].line), bh_load64(bh_dy_at(nodes[i].line)) & ~BH_DY_SEEN);
+    if (!found)
+        return 0;
+    while (DY(try_move)(geometry, from, slot, to) == BH_DY_MOVED &&
+           nodes[head].parent != UINT32_MAX) {
+        to = from;
+        slot = nodes[head].slot;
+        head = nodes[head].parent;
+        from = nodes[head].line;
+    }
+    return 1;
+}
+
+/* BH_PASS_PLACE: asks for the home line of an element that comes soon. */
+BH_FN void DY(place_ahead)(const bh__slice *slice, uint32_t i)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+
+    if (BH_BRINGS && i < slice->listed)
+        bh_bring_to_write(bh_dy_at(
+            bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]], BUCKET).home));
+}
+
+/* BH_PASS_PLACE: performs one element, making room for it along a longer path if need be. */
+BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    uint32_t kind = slice->ops ? slice->ops[at] : slice->op;
+
+    for (;;) {
+        uint64_t allowed = slice->looks < BH_DY_LOOKS_LONE ? slice->looks : BH_DY_LOOKS_LONE;
+        uint64_t looks = allowed;
+        bh_dy_places places;
+        uint64_t root[2];
+        int found;
+
+        if (DY(carry)(slice, at, kind) == BH_DONE)
+            return BH_DONE;
+        if (!slice->room || !allowed)
+            return BH_STALL;
+        places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
+        root[0] = places.home;
+        root[1] = places.other;
+        found = DY(make_room)(geometry, (const bh_dy_scratch *)slice->scratch, &looks, root, 0);
+        slice->looks -= allowed - looks;
+        if (!found) {
+            slice->vain += allowed - looks;
+            return BH_STALL;
         }
     }
-    return 0;
 }
 
 /*
  * BH_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
  * longer paths. What found no room within max_fill, or no path, stays in the list and is counted as
- * refused. After too many searches in vain the pass stops, an ordered one at the first refusal;
- * what was not tried stays in the list behind the refused.
+ * refused. The pass stops at the first of these where the table may still grow for it; and when its
+ * searches have looked at very many buckets, because everyone else waits. What was not tried stays in
+ * the list behind the refused.
  */
 BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
 {
     bh__slice *slice = (bh__slice *)argument;
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    uint32_t kept = 0, vain = 0, i;
+    const uint64_t looks = slice->looks;
+    uint32_t kept = 0, i;
     int stopped = 0;
 
     (void)first;
     (void)count;
     slice->refused = 0;
+    for (i = 0; i < BH_DY_PLACE_AHEAD; i++)
+        DY(place_ahead)(slice, i);
     for (i = 0; i < slice->listed; i++) {
         uint32_t at = slice->list[i];
-        uint32_t kind = slice->ops ? slice->ops[at] : slice->op;
-        bh_answer answer = BH_STALL;
 
-        while (!stopped) {
-            bh_dy_places places;
-            uint64_t root[2];
-
-            answer = DY(carry)(slice, at, kind);
-            if (answer == BH_DONE || !slice->room)
-                break;
-            places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
-            root[0] = places.home;
-            root[1] = places.other;
-            if (!DY(make_room)(geometry, root, 0)) {
-                vain++;
-                break;
-            }
-        }
-        if (answer != BH_DONE) {
+        DY(place_ahead)(slice, i + BH_DY_PLACE_AHEAD);
+        if (stopped || DY(place_one)(slice, at) != BH_DONE) {
             slice->list[kept++] = (uint16_t)at;
             slice->refused += !stopped;
-            stopped |= slice->ordered || vain == BH_DY_VAIN_MOST;
+            stopped |= !slice->final;
         }
+        stopped |= looks - slice->looks >= BH_DY_LOOKS_HELD;
     }
     slice->stalled = kept;
 }
@@ -1212,16 +1259,16 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 
 /* One key that a halving has left: a place for it along a longer path. Answers 0 when there is
  * none. */
-BH_FN_RARE int DY(place_one)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
+BH_FN_RARE int DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
 {
     bh_dy_moving key = DY(way_out)(merge, high, slot);
-    uint64_t root[2] = {high - half, key.to}, meta;
+    uint64_t root[2] = {high - half, key.to}, looks = BH_DY_LOOKS_LONE, meta;
 
     if (DY(go_out)(&key, half))
         return 1;
     meta = bh_read64(bh_dy_at(root[0]));
     if (DY(full)(meta)) {
-        if (!DY(make_room)(merge->geometry, root, merge))
+        if (!DY(make_room)(merge->geometry, merge->scratch, &looks, root, merge))
             return 0;
         if (DY(go_out)(&key, half))
             return 1;
@@ -1248,7 +1295,7 @@ BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
         uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), SLOTS);
 
         for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
-            if (DY(place_one)(merge, high, bh_first(left), half))
+            if (DY(place_left)(merge, high, bh_first(left), half))
                 gone++;
             else
                 vain++;
@@ -1279,13 +1326,14 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
     slice.turnover = slice.no_paths = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
+    slice.looks = BH_LOOKS_FREE;
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
         uint64_t line = job->lines + (uint64_t)BUCKET * i;
         uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
 
         for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
+            uint64_t root[2], looks = BH_DY_LOOKS_LONE;
             bh_dy_places places;
-            uint64_t root[2];
 
             key = DY(own_key)(line, bh_first(used));
             value = DY(own_value)(line, bh_first(used));
@@ -1298,7 +1346,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
             places = bh_dy_places_of(job->geometry, key, BUCKET);
             root[0] = places.home;
             root[1] = places.other;
-            if (!DY(make_room)(job->geometry, root, 0) ||
+            if (!DY(make_room)(job->geometry, job->scratch, &looks, root, 0) ||
                 DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
                 left++;
                 vain++;

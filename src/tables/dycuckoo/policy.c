@@ -54,10 +54,16 @@
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
 #define PASS_BUCKETS 4096
 
+/* Looks of so many whole searches may be made in vain while every key should find a place; beyond that
+ * fill a look for every two slots, and no more than these. A device searches with one thread: there
+ * it is one search. */
+#define VAIN_SEARCHES 16
+
 typedef struct dycuckoo {
     bh_table table;
     bh_dy_geometry geometry;
     bh__block block[BH_DY_SUBTABLES_MOST];
+    bh_dy_scratch scratch; /* of searches for paths; on a device none */
 } dycuckoo;
 
 static dycuckoo *of(bh_table *table)
@@ -258,6 +264,23 @@ static void set_room(bh_table *table, double fill)
     table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
 }
 
+static int is_far(const bh_table *table)
+{
+    return table->backend->pages == BH__PAGES_FAR;
+}
+
+/* What searches for places may cost from now on. */
+static void set_allowances(bh_table *table)
+{
+    uint64_t vain = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : VAIN_SEARCHES * BH_DY_SEARCH_LOOKS, i;
+
+    table->sure_keys = (uint64_t)(placeable_fill(table) * (double)table->slots);
+    table->allowance[0].most = vain;
+    table->allowance[1].most = table->slots / 2 < vain ? table->slots / 2 : vain;
+    for (i = 0; i < 2; i++)
+        table->allowance[i].left = table->allowance[i].most;
+}
+
 /* Brings what follows from the subtables in line with them: what begin looks up, and the bounds. */
 static void publish(dycuckoo *t)
 {
@@ -279,6 +302,7 @@ static void publish(dycuckoo *t)
     }
     table->slots = slots;
     set_room(table, fill_allowed(table, is_uneven(g)));
+    set_allowances(table);
     least = (uint64_t)(table->options.min_fill * (double)slots);
     table->min_keys = table->options.min_fill > 0 && may_halve(t) ? least : 0;
 }
@@ -299,13 +323,33 @@ static void destroy_blocks(bh__block *block, const bh_system *system)
 
 static bh_status check_budget(const bh_table *table, uint64_t bytes)
 {
-    int far = table->backend->pages == BH__PAGES_FAR;
+    int far = is_far(table);
     uint64_t budget = far ? table->options.max_device_bytes : table->options.max_host_bytes;
 
     if (budget && bytes > budget)
         return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
                         (unsigned long long)bytes, far ? "device" : "host",
                         (unsigned long long)budget);
+    return BH_OK;
+}
+
+/* Gives searches memory for a table of so many buckets; on failure they have what they had. */
+static bh_status make_scratch(dycuckoo *t, uint64_t buckets)
+{
+    const bh_system *system = &t->table.backend->system;
+    bh_dy_scratch larger;
+
+    larger.most = buckets < BH_DY_SEARCH_MOST ? buckets : BH_DY_SEARCH_MOST;
+    if (is_far(&t->table) || larger.most <= t->scratch.most)
+        return BH_OK;
+    larger.nodes =
+        (bh_dy_node *)system->allocate(system->state, larger.most * sizeof *larger.nodes);
+    if (!larger.nodes)
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for searches in a table");
+    if (t->scratch.nodes)
+        system->release(system->state, t->scratch.nodes,
+                        t->scratch.most * sizeof *larger.nodes);
+    t->scratch = larger;
     return BH_OK;
 }
 
@@ -375,6 +419,11 @@ static bh_status lay_out(dycuckoo *t, uint64_t buckets)
     uint64_t bytes;
     bh_status status = make_blocks(&t->table, buckets, &g, block, &bytes);
 
+    if (!status) {
+        status = make_scratch(t, g.subtables * bh_dy_buckets(&g, 0));
+        if (status)
+            destroy_blocks(block, &t->table.backend->memory);
+    }
     if (!status)
         replace_blocks(t, &g, block, bytes);
     return status;
@@ -399,8 +448,14 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
 
     if (status)
         return status;
+    status = make_scratch(t, g.subtables * bh_dy_buckets(&g, 0));
+    if (status) {
+        destroy_blocks(block, &backend->memory);
+        return status;
+    }
     g.seed = bh_seed_expand(seed);
     job.geometry = &g;
+    job.scratch = &t->scratch;
     job.alone = 0;
     job.left = 0;
     for (;;) {
@@ -447,6 +502,8 @@ static bh_status create(const bh_table *plan, bh_table **made)
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = checked;
+    t->scratch.nodes = 0;
+    t->scratch.most = 0;
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
         t->block[i].memory = 0;
 
@@ -474,8 +531,11 @@ static bh_status create(const bh_table *plan, bh_table **made)
 static void destroy(bh_table *table)
 {
     const bh_system *system = &table->backend->system;
+    bh_dy_scratch *scratch = &of(table)->scratch;
 
     destroy_blocks(of(table)->block, &table->backend->memory);
+    if (scratch->nodes)
+        system->release(system->state, scratch->nodes, scratch->most * sizeof *scratch->nodes);
     system->release(system->state, table, sizeof(dycuckoo));
 }
 
@@ -515,7 +575,7 @@ static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     const bh__backend *backend = t->table.backend;
     bh__block *block = &t->block[subtable], smaller;
 
-    if (backend->pages != BH__PAGES_FAR) {
+    if (!is_far(&t->table)) {
         bh__block_shrink(block, &backend->memory, bytes);
     } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
         bh__note_peak(&t->table, smaller.committed);
@@ -552,7 +612,7 @@ static bh_status grow(dycuckoo *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = smallest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed;
-    bh_dy_resize split = {g, subtable, subtable, 1, 0, 0};
+    bh_dy_resize split = {g, &t->scratch, subtable, subtable, 1, 0, 0};
     bh_status status;
 
     if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
@@ -565,6 +625,8 @@ static bh_status grow(dycuckoo *t)
         committed = t->block[subtable].committed;
     committed = table->bytes - t->block[subtable].committed + committed;
     status = check_budget(table, committed);
+    if (!status)
+        status = make_scratch(t, table->slots / slots_per_bucket(table) + buckets);
     if (!status)
         status = double_block(t, subtable, bytes);
     if (status)
@@ -597,7 +659,7 @@ static int halve(dycuckoo *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = largest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable) / 2, committed;
-    bh_dy_resize merge = {g, subtable, subtable, 0, 0, 0};
+    bh_dy_resize merge = {g, &t->scratch, subtable, subtable, 0, 0, 0};
     int merged;
 
     table->changes++;
@@ -681,25 +743,51 @@ static bh_status reseed(dycuckoo *t)
     return status;
 }
 
-/* Finishes what can be finished of a stalled slice without growth. Answers 0 when a GPU refused to. */
-static int place(bh_table *table, bh__slice *slice, bh_status *why)
+/*
+ * Finishes what can be finished of a stalled slice without growth; `final` says that the table will not
+ * grow for the rest either. Answers 0 when a GPU refused to.
+ */
+static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
 {
+    bh__allowance *allowance = bh__allowance_of(table);
+    const int charged = allowance != table->allowance;
+    uint64_t looks = bh__looks_allowed(table);
     int ran;
 
+    /* Beyond sure_keys one thread of a device searches for nobody: the others have searched. */
+    if (charged && is_far(table))
+        looks = 0;
+    /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
+     * have not been looked at.) */
+    if (!slice->ordered && (!table->room || (!looks && !slice->stalled_room))) {
+        slice->refused = slice->stalled;
+        return 1;
+    }
     slice->listed = slice->stalled;
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->room = bh__room_take(table, slice->listed);
     slice->geometry = geometry(table);
     slice->turnover = bh__turnover(table);
+    slice->no_paths = 1; /* the pass itself looks further than they do */
+    slice->final = (uint8_t)final;
+    slice->scratch = &of(table)->scratch;
+    slice->looks = looks;
+    slice->vain = 0;
     ran = table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY);
     if (!ran) {
         slice->refused = slice->stalled;
         *why = refused("to place keys");
     }
+    bh__looks_spend(allowance, charged ? looks - slice->looks : slice->vain);
     bh__slice_settle(table, slice);
     return ran;
 }
 
+/*
+ * What becomes of a slice that stalled. Of the elements that cannot be done either all of a slice's are
+ * refused at once, without a look at the table; or each is tried once more in one hold of the gate,
+ * which ends after a bounded number of looks.
+ */
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
     int growing;
@@ -713,9 +801,9 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     }
     growing = *may_grow && !table->room;
     if (!growing) {
-        if (!place(table, slice, why))
+        if (!place(table, slice, !*may_grow, why))
             return BH_RESOLVED_REFUSED;
-        if (!slice->stalled)
+        if (!slice->stalled || !slice->refused)
             return BH_RESOLVED_AGAIN;
         growing = *may_grow && (!table->room || worth_growing(table));
     }
@@ -728,8 +816,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         *may_grow = 0;
         /* A table that cannot grow is filled as far as it may. */
         set_room(table, table->options.max_fill);
-        /* What turned out to be there already can still be done. */
-        (void)place(table, slice, why);
+        (void)place(table, slice, 1, why);
     }
     return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
 }
@@ -805,7 +892,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
     const uint64_t part =
-        backend->pages == BH__PAGES_FAR ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
+        is_far(table) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
     const uint64_t slots_per_part = slots_per_bucket(table) * part;
     uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;
