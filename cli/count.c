@@ -47,12 +47,14 @@ static const char help[] =
     "any width and shape. OUT gets one line for each distinct key: the k-mer or the number, a\n"
     "tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of (key,\n"
     "count) pairs; a k-mer is then a number, A=0, C=1, G=2, T=3, the first letter in the highest\n"
-    "place. An existing OUT is replaced when all is done.\n"
+    "place. An existing file is replaced when all is done; standard output (-, /dev/stdout), a\n"
+    "pipe or a device is written to.\n"
     "\n"
     "  -k, --kmers K      length of the k-mers, 1 to 32\n"
     "  -c, --canonical    count a k-mer and its reverse complement as one: as the\n"
     "                     alphabetically smaller of the two\n"
-    "  -o, --output OUT   where the counts go; without it only the summary is printed\n"
+    "  -o, --output OUT   where the counts go, - for standard output; without it only the\n"
+    "                     summary is printed\n"
     "  -s, --sort         sort OUT by key: k-mers alphabetically, numbers by size\n"
     "  -t, --threads N    use N threads; default: one for each processor\n"
     "  -h, --help         print this\n"
@@ -63,7 +65,7 @@ static const char help[] =
     "\n"
     "examples:\n"
     "  bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
-    "  bulkhash count --kmers 4 --sort genome.fna --output /dev/stdout | head\n"
+    "  bulkhash count --kmers 4 --sort genome.fna --output - | head\n"
     "  bulkhash count ids.npy --output counts.npy\n";
 
 struct options {

@@ -5,14 +5,18 @@
  *
  * Exit status: 0 done, 1 failed, 2 wrong command line (error.h).
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "bulkhash/bulkhash.h"
 #include "commands.h"
 #include "error.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "bulkhash: hash tables for arrays, with millions of keys in one go\n"
@@ -42,8 +46,20 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
 
+/* Occupies standard descriptors that are closed. Otherwise the first file that is opened would get
+ * such a number, and what is meant for standard output would go there. Opened the wrong way round,
+ * each fails when it is used, as it would have when closed. */
+static void occupy_standard_descriptors(void)
+{
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
+        if (fcntl(number, F_GETFD) < 0)
+            (void)!open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_descriptors();
     if (argc < 2)
         fail_usage("no command given; see bulkhash --help");
 
