@@ -46,9 +46,9 @@ static const char help[] =
     "those that contain any other letter are skipped. ARRAY.npy is a NumPy file of integers of\n"
     "any width and shape. OUT gets one line for each distinct key: the k-mer or the number, a\n"
     "tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of (key,\n"
-    "count) pairs; a k-mer is then a number, A=0, C=1, G=2, T=3, the first letter in the highest\n"
-    "place. An existing file is replaced when all is done; standard output (-, /dev/stdout), a\n"
-    "pipe or a device is written to.\n"
+    "count) pairs; a number keeps its type, and a k-mer is an unsigned number of 8 bytes, A=0,\n"
+    "C=1, G=2, T=3, the first letter in the highest place. An existing file is replaced when all\n"
+    "is done; standard output (-, /dev/stdout), a pipe or a device is written to.\n"
     "\n"
     "  -k, --kmers K      length of the k-mers, 1 to 32\n"
     "  -c, --canonical    count a k-mer and its reverse complement as one: as the\n"
@@ -390,6 +390,7 @@ int count_command(int argc, char **argv)
         kmers_init(&kmers, options.k, options.canonical);
         format.k = options.k;
         format.key_bytes = kmers.key_bytes;
+        format.npy_bytes = 8;
         counter.input = &fasta.input;
         counter.fasta = &fasta;
         counter.kmers = &kmers;
@@ -397,6 +398,7 @@ int count_command(int argc, char **argv)
     } else {
         npy_open(&npy, options.file);
         format.key_bytes = npy.key_bytes;
+        format.npy_bytes = npy.item_bytes;
         format.is_signed = npy.is_signed;
         counter.input = &npy.input;
         counter.npy = &npy;
