@@ -10,6 +10,7 @@
 #include "bulkhash/bulkhash.h"
 #include "commands.h"
 #include "error.h"
+#include "suggest.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -27,11 +28,12 @@ static const char help[] =
     "  count      count the k-mers of a FASTA file, or the numbers of an integer array\n"
     "                 bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
     "                 bulkhash count ids.npy --output counts.tsv\n"
-    "             bulkhash count --help tells the rest.\n"
     "  devices    tell what this machine can count with\n"
     "                 bulkhash devices\n"
     "  bench      measure the library (runs the program bulkhash-bench)\n"
-    "                 bulkhash bench --help\n"
+    "                 bulkhash bench --quick\n"
+    "\n"
+    "bulkhash COMMAND --help tells the rest.\n"
     "\n"
     "options:\n"
     "  -h, --help     print this\n"
@@ -45,6 +47,24 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
+
+bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* The word is neither a command nor an option. */
+static _Noreturn void fail_command(const char *word)
+{
+    struct suggestion suggestion;
+
+    suggestion_init(&suggestion, word);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        suggestion_consider(&suggestion, commands[i].name);
+    suggestion_consider(&suggestion, "--help");
+    suggestion_consider(&suggestion, "--version");
+    suggestion_fail(&suggestion, *word == '-' ? "option" : "command", "", "bulkhash --help");
+}
 
 /* Occupies standard descriptors that are closed. Otherwise the first file that is opened would get
  * such a number, and what is meant for standard output would go there. Opened the wrong way round,
@@ -69,14 +89,13 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     }
 
-    bool wants_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
     bool wants_version = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
-    if (!wants_help && !wants_version)
-        fail_usage("%s: no such command; see bulkhash --help", word);
-    if (wants_help)
-        fputs(help, stdout);
-    else
+    if (!is_help(word) && !wants_version)
+        fail_command(word);
+    if (wants_version)
         printf("bulkhash %s\n", bh_version());
+    else
+        fputs(help, stdout);
     finish_standard_output();
     return EXIT_SUCCESS;
 }

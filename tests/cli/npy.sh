@@ -78,7 +78,7 @@ lines 1 3 2 1 | check 'compressed'
 # More elements than a batch: 0 to 9, 60,000 times each.
 { array '|u1' '(600, 1000)'; for _ in {1..600}; do printf '\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09%.0s' {1..100}; done; } >in.npy
 for key in {0..9}; do lines "$key" 60000; done | check 'many elements'
-grep -Eq '^10 distinct of 600000 values, [0-9.]+ M values/s, [0-9.]+ s, [0-9.]+ bytes per key$' "$err" ||
+grep -Eq '^10 distinct of 600000 values, [0-9.]+ M values/s, [0-9.]+ s, table of [0-9.]+ MB$' "$err" ||
     failed "summary: $(cat "$err")"
 
 # The result as .npy: the header, then pairs whose keys have the type of the array, smallest first.

@@ -70,6 +70,10 @@ expect_file 'plain from a pipe' found.tsv <wanted.tsv
 random_letters 300000 2 ACGTACGTACGTACGTACGTACGTACGTN >letters
 { echo '>new'; fold -w 60 letters; } >in.fa
 reference 31 '' >wanted.tsv
+distinct=$(wc -l <wanted.tsv)
+expect_success "$BULKHASH" count -k 31 in.fa
+grep -Eq "^$distinct distinct of $distinct 31-mers, [0-9.]+ M k-mers/s, [0-9.]+ s, [0-9.]+ bytes per key\$" "$err" ||
+    failed "summary of many keys: $(cat "$err")"
 reference 3 1 >short.tsv
 { echo '>same'; printf '%070000d\n' 0 | tr 0 A; cat in.fa; } >same.fa
 printf '%s\t%d\n' AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA 69970 | sort - wanted.tsv >same-wanted.tsv
