@@ -7,8 +7,13 @@
 #ifndef BULKHASH_CLI_COMMANDS_H
 #define BULKHASH_CLI_COMMANDS_H
 
+#include <stdbool.h>
+
 int count_command(int argc, char **argv);
 int devices_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
+
+/* Whether a word of the command line asks for help: --help or -h. */
+bool is_help(const char *word);
 
 #endif

@@ -16,6 +16,7 @@
 #include "output.h"
 #include "progress.h"
 #include "result.h"
+#include "suggest.h"
 #include "threads.h"
 
 #include <getopt.h>
@@ -46,24 +47,27 @@ static const char help[] =
     "those that contain any other letter are skipped. ARRAY.npy is a NumPy file of integers of\n"
     "any width and shape. OUT gets one line for each distinct key: the k-mer or the number, a\n"
     "tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of (key,\n"
-    "count) pairs; a k-mer is then a number, A=0, C=1, G=2, T=3, the first letter in the highest\n"
-    "place. An existing OUT is replaced when all is done.\n"
+    "count) pairs; a number keeps its type, and a k-mer is an unsigned number of 8 bytes, A=0,\n"
+    "C=1, G=2, T=3, the first letter in the highest place. An existing file is replaced when all\n"
+    "is done; standard output (-, /dev/stdout), a pipe or a device is written to.\n"
     "\n"
     "  -k, --kmers K      length of the k-mers, 1 to 32\n"
     "  -c, --canonical    count a k-mer and its reverse complement as one: as the\n"
     "                     alphabetically smaller of the two\n"
-    "  -o, --output OUT   where the counts go; without it only the summary is printed\n"
+    "  -o, --output OUT   where the counts go, - for standard output; without it only the\n"
+    "                     summary is printed\n"
     "  -s, --sort         sort OUT by key: k-mers alphabetically, numbers by size\n"
     "  -t, --threads N    use N threads; default: one for each processor\n"
     "  -h, --help         print this\n"
     "\n"
     "The summary on standard error tells how many keys are distinct, how many were counted, the\n"
-    "rate and time of counting (without writing OUT), and the memory of the table per key.\n"
+    "rate and time of counting (without writing OUT), and the memory of the table: per key, or\n"
+    "of fewer than 65,536 keys in all.\n"
     "The table is made as large as the beginning of FASTA lets expect, up to 200 MB at once.\n"
     "\n"
     "examples:\n"
     "  bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
-    "  bulkhash count --kmers 4 --sort genome.fna --output /dev/stdout | head\n"
+    "  bulkhash count --kmers 4 --sort genome.fna --output - | head\n"
     "  bulkhash count ids.npy --output counts.npy\n";
 
 struct options {
@@ -120,6 +124,22 @@ static bool ends_in_npy(const char *path)
     return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
+/* getopt_long() does not take `argument` for an option. `letter` is what it leaves in optopt: the
+ * unknown letter, that of an option which takes no value, or 0 for an unknown word. */
+static _Noreturn void fail_option(const char *argument, int letter, const struct option *names)
+{
+    struct suggestion suggestion;
+
+    if (letter != 0 && strncmp(argument, "--", 2) == 0)
+        fail_usage("%s: this option takes no value; see bulkhash count --help", argument);
+    if (letter != 0)
+        fail_usage("-%c: no such option; see bulkhash count --help", letter);
+    suggestion_init(&suggestion, argument);
+    for (; names->name != NULL; names++)
+        suggestion_consider(&suggestion, names->name);
+    suggestion_fail(&suggestion, "option", "--", "bulkhash count --help");
+}
+
 static void parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option names[] = {
@@ -148,11 +168,7 @@ static void parse_options(int argc, char **argv, struct options *options)
             exit(EXIT_SUCCESS);
         case ':':
             fail_usage("%s: needs a value after it; see bulkhash count --help", argv[optind - 1]);
-        default:
-            if (optopt != 0 && strchr("kcosth", optopt) == NULL)
-                fail_usage("-%c: no such option; see bulkhash count --help", optopt);
-            fail_usage("%s: no such option, or one that takes no value; see bulkhash count --help",
-                       argv[optind - 1]);
+        default: fail_option(argv[optind - 1], optopt, names);
         }
     }
     if (optind == argc)
@@ -167,8 +183,8 @@ static void parse_options(int argc, char **argv, struct options *options)
     if (options->k == 0 && options->canonical)
         fail_usage("--canonical: is about k-mers; add --kmers K");
     if (options->k == 0 && !ends_in_npy(options->file))
-        fail_usage("%s: the length of the k-mers is not given; add --kmers K, or name an array, "
-                   "FILE.npy",
+        fail_usage("%s: without --kmers K only arrays of integers are counted, NumPy's FILE.npy; "
+                   "with it FASTA, plain or gzip",
                    options->file);
     if (options->output != NULL && *options->output == '\0')
         fail_usage("--output: the name is empty; see bulkhash count --help");
@@ -354,9 +370,11 @@ static void print_summary(const struct counter *counter, const struct options *o
         fputs("values", stderr);
     fprintf(stderr, ", %.1f M %s/s, %.3f s", (double)counter->counted / seconds * 1e-6,
             counter->noun, seconds);
-    if (stats.keys > 0)
-        fprintf(stderr, ", %.1f bytes per key", (double)stats.bytes_total / (double)stats.keys);
-    fputc('\n', stderr);
+    /* A table is made for sample_keys: with fewer, its size tells nothing about a key. */
+    if (stats.keys < sample_keys)
+        fprintf(stderr, ", table of %.1f MB\n", (double)stats.bytes_total * 1e-6);
+    else
+        fprintf(stderr, ", %.1f bytes per key\n", (double)stats.bytes_total / (double)stats.keys);
 }
 
 static void counter_close(struct counter *counter)
@@ -388,6 +406,7 @@ int count_command(int argc, char **argv)
         kmers_init(&kmers, options.k, options.canonical);
         format.k = options.k;
         format.key_bytes = kmers.key_bytes;
+        format.npy_bytes = 8;
         counter.input = &fasta.input;
         counter.fasta = &fasta;
         counter.kmers = &kmers;
@@ -395,6 +414,7 @@ int count_command(int argc, char **argv)
     } else {
         npy_open(&npy, options.file);
         format.key_bytes = npy.key_bytes;
+        format.npy_bytes = npy.item_bytes;
         format.is_signed = npy.is_signed;
         counter.input = &npy.input;
         counter.npy = &npy;

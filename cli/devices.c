@@ -13,6 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char help[] =
+    "bulkhash devices: tell what this machine can count with\n"
+    "\n"
+    "usage: bulkhash devices\n"
+    "\n"
+    "One line for each kind of device: the instruction set and the threads that are used, or why\n"
+    "the device is not available. Exit status 1 if the CPU is not.\n"
+    "\n"
+    "  -h, --help  print this\n";
+
 static const char *pages_text(bh_pages pages)
 {
     switch (pages) {
@@ -47,8 +57,13 @@ static bool print_device(const char *device)
 
 int devices_command(int argc, char **argv)
 {
+    if (argc > 1 && is_help(argv[1])) {
+        fputs(help, stdout);
+        finish_standard_output();
+        return EXIT_SUCCESS;
+    }
     if (argc > 1)
-        fail_usage("%s: devices takes no arguments; leave it out", argv[1]);
+        fail_usage("%s: devices takes no arguments but --help; leave it out", argv[1]);
     bool has_cpu = print_device("cpu");
     print_device("cuda");
     finish_standard_output();

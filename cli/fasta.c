@@ -1,7 +1,7 @@
 /*
  * The FASTA reader (see fasta.h). It is a walk over a buffer with two flags: whether we stand at
  * the start of a line, where '>' begins a record, and whether we are inside such a header line.
- * Lines are found with memchr(); nothing is copied.
+ * Line ends are found with memchr(); nothing is copied.
  */
 #include "fasta.h"
 
@@ -17,6 +17,7 @@ enum { buffer_bytes = 1 << 17 };
 static bool refill(struct fasta *fasta)
 {
     fasta->begin = 0;
+    fasta->line_feed = 0;
     fasta->end = input_read(&fasta->input, fasta->buffer, buffer_bytes);
     return fasta->end > 0;
 }
@@ -55,14 +56,21 @@ void fasta_open(struct fasta *fasta, const char *path)
              path, first);
 }
 
-/* How many of `count` bytes come before the end of the line. */
-static size_t line_length(const unsigned char *bytes, size_t count)
+/* Where the first `byte` from `first` on, before `last`, stands in the buffer; `last`: nowhere. */
+static size_t find_byte(const struct fasta *fasta, int byte, size_t first, size_t last)
 {
-    const unsigned char *end = memchr(bytes, '\n', count);
-    if (end != NULL)
-        count = (size_t)(end - bytes);
-    end = memchr(bytes, '\r', count);
-    return end != NULL ? (size_t)(end - bytes) : count;
+    const unsigned char *found = memchr(fasta->buffer + first, byte, last - first);
+    return found != NULL ? (size_t)(found - fasta->buffer) : last;
+}
+
+/* How many bytes come before the end of the line. The place of the next LF is kept until it is
+ * passed: a search for it at every line would go through the rest of the buffer each time where
+ * lines end in CR alone. */
+static size_t line_length(struct fasta *fasta)
+{
+    if (fasta->line_feed <= fasta->begin)
+        fasta->line_feed = find_byte(fasta, '\n', fasta->begin, fasta->end);
+    return find_byte(fasta, '\r', fasta->begin, fasta->line_feed) - fasta->begin;
 }
 
 /* Keeps the first word of a header line, which may come in several pieces. */
@@ -94,7 +102,7 @@ enum fasta_event fasta_next(struct fasta *fasta, const unsigned char **letters, 
             return FASTA_RECORD;
         }
 
-        size_t length = line_length(bytes, fasta->end - fasta->begin);
+        size_t length = line_length(fasta);
         if (length == 0) { /* the line end itself; CR LF is a line end and an empty line */
             fasta->begin++;
             fasta->at_line_start = true;

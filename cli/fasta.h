@@ -19,6 +19,7 @@ struct fasta {
     struct input input;
     unsigned char *buffer;
     size_t begin, end; /* what lies in the buffer and is not used yet */
+    size_t line_feed;  /* the first LF from `begin` on, or `end`; not known while <= `begin` */
     bool at_line_start;
     bool in_header;
     uint64_t record; /* number of the record, from 1 */

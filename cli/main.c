@@ -5,14 +5,19 @@
  *
  * Exit status: 0 done, 1 failed, 2 wrong command line (error.h).
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "bulkhash/bulkhash.h"
 #include "commands.h"
 #include "error.h"
+#include "suggest.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "bulkhash: hash tables for arrays, with millions of keys in one go\n"
@@ -23,11 +28,12 @@ static const char help[] =
     "  count      count the k-mers of a FASTA file, or the numbers of an integer array\n"
     "                 bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
     "                 bulkhash count ids.npy --output counts.tsv\n"
-    "             bulkhash count --help tells the rest.\n"
     "  devices    tell what this machine can count with\n"
     "                 bulkhash devices\n"
     "  bench      measure the library (runs the program bulkhash-bench)\n"
-    "                 bulkhash bench --help\n"
+    "                 bulkhash bench --quick\n"
+    "\n"
+    "bulkhash COMMAND --help tells the rest.\n"
     "\n"
     "options:\n"
     "  -h, --help     print this\n"
@@ -42,8 +48,38 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
 
+bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* The word is neither a command nor an option. */
+static _Noreturn void fail_command(const char *word)
+{
+    struct suggestion suggestion;
+
+    suggestion_init(&suggestion, word);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        suggestion_consider(&suggestion, commands[i].name);
+    suggestion_consider(&suggestion, "--help");
+    suggestion_consider(&suggestion, "--version");
+    suggestion_fail(&suggestion, *word == '-' ? "option" : "command", "", "bulkhash --help");
+}
+
+/* Occupies standard descriptors that are closed. Otherwise the first file that is opened would get
+ * such a number, and what is meant for standard output would go there. Opened the wrong way round,
+ * each fails when it is used, as it would have when closed. */
+static void occupy_standard_descriptors(void)
+{
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
+        if (fcntl(number, F_GETFD) < 0)
+            (void)!open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_descriptors();
     if (argc < 2)
         fail_usage("no command given; see bulkhash --help");
 
@@ -53,14 +89,13 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     }
 
-    bool wants_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
     bool wants_version = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
-    if (!wants_help && !wants_version)
-        fail_usage("%s: no such command; see bulkhash --help", word);
-    if (wants_help)
-        fputs(help, stdout);
-    else
+    if (!is_help(word) && !wants_version)
+        fail_command(word);
+    if (wants_version)
         printf("bulkhash %s\n", bh_version());
+    else
+        fputs(help, stdout);
     finish_standard_output();
     return EXIT_SUCCESS;
 }

@@ -313,9 +313,11 @@ void npy_close(struct npy *npy)
     input_close(&npy->input);
 }
 
-void npy_pair_header(uint64_t pairs, char *header)
+void npy_pair_header(uint64_t pairs, uint32_t key_bytes, bool is_signed, char *header)
 {
     enum { start_bytes = 10 }; /* magic string, version, length */
+    char order = key_bytes == 1 ? '|' : '<'; /* a single byte has none */
+    char kind = is_signed ? 'i' : 'u';
     int length = npy_pair_header_bytes - start_bytes;
 
     memcpy(header, "\x93NUMPY\x01\x00", 8);
@@ -324,17 +326,21 @@ void npy_pair_header(uint64_t pairs, char *header)
     /* Blanks fill the header up, so that the elements begin at a multiple of 64 bytes. */
     memset(header + start_bytes, ' ', (size_t)length - 1);
     int written = snprintf(header + start_bytes, (size_t)length,
-                           "{'descr': [('key', '<u8'), ('count', '<u8')], "
+                           "{'descr': [('key', '%c%c%" PRIu32 "'), ('count', '<u8')], "
                            "'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-                           pairs);
+                           order, kind, key_bytes, pairs);
     header[start_bytes + written] = ' '; /* where snprintf() ended its string */
     header[npy_pair_header_bytes - 1] = '\n';
 }
 
-void npy_pair(uint64_t key, uint64_t count, unsigned char *bytes)
+static char *write_little_endian(uint64_t number, uint32_t count, char *bytes)
 {
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (unsigned char)(key >> (8 * i));
-        bytes[8 + i] = (unsigned char)(count >> (8 * i));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        bytes[i] = (char)(unsigned char)(number >> (8 * i));
+    return bytes + count;
+}
+
+char *npy_pair(uint64_t key, uint32_t key_bytes, uint64_t count, char *bytes)
+{
+    return write_little_endian(count, 8, write_little_endian(key, key_bytes, bytes));
 }

@@ -2,7 +2,7 @@
  * Arrays in NumPy's file format, .npy: a magic string, a version, the length of a header, the
  * header (the text of a Python dictionary with the type of the elements, their order and the
  * shape of the array) and then the elements. Reads arrays of integers of any width and shape as
- * one long row of keys; writes the header of the result, a row of (key, count) pairs.
+ * one long row of keys; writes the result, a row of (key, count) pairs.
  */
 #ifndef BULKHASH_CLI_NPY_H
 #define BULKHASH_CLI_NPY_H
@@ -32,13 +32,15 @@ size_t npy_read(struct npy *npy, void *keys, size_t room);
 
 void npy_close(struct npy *npy);
 
-/* The result: a header, then pairs of 16 bytes. */
-enum { npy_pair_header_bytes = 128, npy_pair_bytes = 16 };
+/* The result: a header, then pairs of a key and a count of 8 bytes. Keys have the width and sign of
+ * the array that was counted, in little-endian order whatever its own order was. */
+enum { npy_pair_header_bytes = 128 };
 
-/* Writes the header of an array of `pairs` pairs, npy_pair_header_bytes long. */
-void npy_pair_header(uint64_t pairs, char *header);
+/* Writes the header of an array of `pairs` pairs with integer keys of key_bytes (1, 2, 4 or 8);
+ * `header` has npy_pair_header_bytes. */
+void npy_pair_header(uint64_t pairs, uint32_t key_bytes, bool is_signed, char *header);
 
-/* Writes one pair, npy_pair_bytes long. */
-void npy_pair(uint64_t key, uint64_t count, unsigned char *bytes);
+/* Writes one pair, the lowest key_bytes of `key` and the count; answers where it ends. */
+char *npy_pair(uint64_t key, uint32_t key_bytes, uint64_t count, char *bytes);
 
 #endif

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,19 +114,87 @@ static void take_over_access(int descriptor, const struct stat *old)
     (void)fchmod(descriptor, old->st_mode & 0777);
 }
 
+/* The descriptor of this process that `path` stands for: 1 for "-", N for /proc/self/fd/N and for
+ * links that lead there, as /dev/stdout, /dev/stderr and /dev/fd/N do; -1: none. Links are followed
+ * one by one, because realpath() goes on to the file that is open there. */
+static int own_descriptor(const char *path)
+{
+    enum { most_links = 40 }; /* Linux follows as many */
+    char descriptors[PATH_MAX], folder[PATH_MAX], real_folder[PATH_MAX], link[PATH_MAX];
+    char name[2 * PATH_MAX];
+
+    if (strcmp(path, "-") == 0)
+        return STDOUT_FILENO;
+    if (strlen(path) >= PATH_MAX || realpath("/proc/self/fd", descriptors) == NULL)
+        return -1;
+    strcpy(name, path);
+    for (int links = 0; links < most_links; links++) {
+        size_t length = folder_length(name);
+        if (length >= sizeof folder)
+            return -1;
+        memcpy(folder, name, length);
+        folder[length] = '\0';
+        if (realpath(length > 0 ? folder : ".", real_folder) == NULL)
+            return -1;
+        if (strcmp(real_folder, descriptors) == 0) {
+            char *end;
+            long number = strtol(name + length, &end, 10);
+            return end > name + length && *end == '\0' && number <= INT_MAX ? (int)number : -1;
+        }
+        ssize_t link_length = readlink(name, link, sizeof link - 1);
+        if (link_length < 0)
+            return -1;
+        link[link_length] = '\0';
+        strcpy(name + (link[0] == '/' ? 0 : length), link);
+    }
+    return -1;
+}
+
+static void refuse_input(const char *path, const struct stat *status, const struct stat *input)
+{
+    /* A terminal may be both: it holds nothing that could be overwritten. */
+    if (status->st_dev == input->st_dev && status->st_ino == input->st_ino &&
+        !S_ISCHR(status->st_mode))
+        fail("%s: is the input file; choose another --output", path);
+}
+
+/* Writes go to a copy of the descriptor, which shares its offset: opening the file once more would
+ * begin at its first byte and overwrite what others have written. */
+static void open_descriptor(struct output *output, int number, const struct stat *input)
+{
+    struct stat status;
+    int flags = fcntl(number, F_GETFL);
+
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(number, &status) != 0)
+        fail("%s: is closed or open for reading only; open it for writing or choose another "
+             "--output",
+             output->path);
+    refuse_input(output->path, &status, input);
+    output->descriptor = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (output->descriptor < 0)
+        fail("%s: cannot be written: %s; choose another --output", output->path, strerror(errno));
+}
+
 void output_open(struct output *output, const char *path, const struct stat *input)
 {
     struct stat status;
-    bool exists = stat(path, &status) == 0;
+    int number = own_descriptor(path);
 
     memset(output, 0, sizeof *output);
-    output->path = path;
+    output->path = strcmp(path, "-") == 0 ? "standard output" : path;
+    if (number >= 0) {
+        handle_signals();
+        open_descriptor(output, number, input);
+        return;
+    }
+
+    bool exists = stat(path, &status) == 0;
     if (!exists && errno != ENOENT)
         fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
     if (path[folder_length(path)] == '\0' || (exists && S_ISDIR(status.st_mode)))
         fail("%s: is a folder; --output takes the name of a file", path);
-    if (exists && status.st_dev == input->st_dev && status.st_ino == input->st_ino)
-        fail("%s: is the input file; choose another --output", path);
+    if (exists)
+        refuse_input(path, &status, input);
     if (exists && access(path, W_OK) != 0)
         fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
     if (!exists && lstat(path, &status) == 0)
@@ -168,6 +237,10 @@ static void write_all(const struct output *output, const uint64_t *place, const 
                                       : write(output->descriptor, bytes + done, count - done);
         if (wrote < 0 && errno == EINTR)
             continue;
+        if (wrote < 0 && errno == EAGAIN) { /* a pipe that its opener made non-blocking is full */
+            poll(&(struct pollfd){.fd = output->descriptor, .events = POLLOUT}, 1, -1);
+            continue;
+        }
         if (wrote == 0)
             errno = EIO; /* POSIX leaves open what that means; it must not be an endless loop */
         if (wrote <= 0)

@@ -2,8 +2,11 @@
  * An output file that is there whole or not at all. What is written goes to a temporary file
  * beside the target; output_commit() brings it to the disk and renames it to the target's name. If
  * the program ends before, by fail() or by a signal, the temporary file is removed and a target
- * that was there stays as it was. A target that is no regular file (/dev/stdout, a pipe) cannot be
- * renamed over and is written directly.
+ * that was there stays as it was.
+ *
+ * Only regular files are replaced like that. A pipe or a device is opened and written to. A path
+ * that stands for a descriptor of this process ("-", /dev/stdout, /dev/fd/N) is written through
+ * that descriptor: whoever opened it chose where in the file writing goes on.
  *
  * A program has one output at a time.
  */
@@ -16,13 +19,13 @@
 #include <sys/stat.h>
 
 struct output {
-    const char *path; /* as the user wrote it; for error sentences */
-    char *target;     /* what will be replaced: `path` with symbolic links followed; NULL: direct */
+    const char *path; /* as the user wrote it, or "standard output"; for error sentences */
+    char *target;     /* what will be replaced: `path` with symbolic links followed; NULL: nothing */
     int descriptor;
     uint64_t end; /* where the next bytes go */
 };
 
-/* Makes the temporary file. Call it before long work: what is wrong with the target is found here.
+/* Makes the temporary file, or opens what is not replaced. Call it before long work: what is wrong with the target is found here.
  * `input` is the status of the file that is being read; a target that is the same file is refused.
  * `path` must live as long as the output does. */
 void output_open(struct output *output, const char *path, const struct stat *input);
@@ -31,8 +34,8 @@ void output_open(struct output *output, const char *path, const struct stat *inp
 void output_write(struct output *output, const char *bytes, size_t count);
 
 /* The same in two steps, for several threads: output_claim() fixes the place of the bytes, one
- * thread at a time; any number may then write theirs at once. What goes straight to a pipe has no
- * places: for it output_claim() answers false, and output_write() is what remains. */
+ * thread at a time; any number may then write theirs at once. A target that is not replaced may be
+ * unable to seek, so output_claim() answers false for it, and output_write() is what remains. */
 bool output_claim(struct output *output, size_t count, uint64_t *place);
 void output_write_at(const struct output *output, uint64_t place, const char *bytes, size_t count);
 

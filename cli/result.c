@@ -66,12 +66,10 @@ static size_t write_pairs(char *text, const struct pair *pairs, uint64_t count,
     char *end = text;
 
     for (uint64_t i = 0; i < count; i++) {
-        if (format->is_npy) {
-            npy_pair(pairs[i].key, pairs[i].count, (unsigned char *)end);
-            end += npy_pair_bytes;
-        } else {
+        if (format->is_npy)
+            end = npy_pair(pairs[i].key, format->npy_bytes, pairs[i].count, end);
+        else
             end = write_line(end, &pairs[i], format);
-        }
     }
     return (size_t)(end - text);
 }
@@ -271,7 +269,7 @@ void result_write(bh_context *context, bh_table *table, const struct result_form
 
     if (format->is_npy) {
         char header[npy_pair_header_bytes];
-        npy_pair_header(stats.keys, header);
+        npy_pair_header(stats.keys, format->npy_bytes, format->is_signed, header);
         output_write(output, header, sizeof header);
     }
     if (format->is_sorted)

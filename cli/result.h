@@ -14,7 +14,8 @@
 struct result_format {
     uint32_t key_bytes; /* of the table's keys: 4 or 8; its values are counts of 8 */
     uint32_t k;         /* keys are k-mers of so many letters; 0: they are integers */
-    bool is_signed;     /* of integers */
+    uint32_t npy_bytes; /* width of a key in a .npy file: 1, 2, 4 or 8 */
+    bool is_signed;     /* integers below zero have the highest bit of key_bytes set */
     bool is_sorted;     /* lines in ascending order of keys */
     bool is_npy;        /* .npy instead of lines */
 };

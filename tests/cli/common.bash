@@ -74,3 +74,26 @@ random_letters() {
             printf "%s", substr(alphabet, int(rand() * size) + 1, 1)
     }'
 }
+
+# reference K CANONICAL FILE: the counts of the k-mers of a FASTA file, sorted. Letter by letter, with
+# substr() and toupper(): slow, and nothing like the program.
+reference() {
+    awk '/^>/ { print ""; next } { printf "%s", toupper($0) } END { print "" }' "$3" |
+        awk -v k="$1" -v canonical="$2" '
+            BEGIN { other["A"] = "T"; other["C"] = "G"; other["G"] = "C"; other["T"] = "A" }
+            {
+                for (i = 1; i + k - 1 <= length($0); i++) {
+                    kmer = substr($0, i, k)
+                    if (kmer ~ /[^ACGT]/)
+                        continue
+                    if (canonical) {
+                        reverse = ""
+                        for (j = k; j >= 1; j--)
+                            reverse = reverse other[substr(kmer, j, 1)]
+                        if (reverse < kmer)
+                            kmer = reverse
+                    }
+                    print kmer
+                }
+            }' | sort | uniq -c | awk -v OFS='\t' '{ print $2, $1 }'
+}

@@ -9,10 +9,10 @@ echo precious >kept.tsv
 # The command line: 2.
 expect_error 2 'no command.*--help' "$BULKHASH"
 expect_error 2 'frobnicate: no such command.*--help' "$BULKHASH" frobnicate
-expect_error 2 '--frobnicate: no such' "$BULKHASH" --frobnicate
+expect_error 2 '--frobnicate: no such option; see bulkhash --help' "$BULKHASH" --frobnicate
 expect_error 2 '--frobnicate: no such option.*count --help' "$BULKHASH" count -k 3 in.fa --frobnicate
 expect_error 2 '-x: no such option' "$BULKHASH" count -k 3 -x in.fa
-expect_error 2 'sort=3' "$BULKHASH" count -k 3 --sort=3 in.fa
+expect_error 2 '--sort=3: this option takes no value' "$BULKHASH" count -k 3 --sort=3 in.fa
 expect_error 2 'no FILE' "$BULKHASH" count --kmers 3
 expect_error 2 'no FILE' "$BULKHASH" count
 expect_error 2 'one FILE' "$BULKHASH" count --kmers 3 in.fa in.fa
@@ -30,7 +30,48 @@ expect_error 2 'in\.fa: .*--kmers' "$BULKHASH" count in.fa --output kept.tsv
 expect_error 2 'canonical' "$BULKHASH" count --canonical in.npy
 expect_error 2 'in\.npy: .*--kmers' "$BULKHASH" count --kmers 3 in.npy
 expect_error 2 'output: .*empty' "$BULKHASH" count -k 3 in.fa --output ''
-expect_error 2 'devices' "$BULKHASH" devices please
+expect_error 2 'please: devices takes no arguments' "$BULKHASH" devices please
+
+# What was meant is suggested where one is near: a letter missing, too many, wrong, exchanged.
+while read -r typed meant; do
+    expect_error 2 "^bulkhash: $typed: no such (command|option); did you mean '$meant'\?\$" "$BULKHASH" "$typed"
+done <<'END'
+cuont count
+conut count
+cont count
+counts count
+xount count
+device devices
+bnech bench
+help --help
+-version --version
+--hepl --help
+END
+while read -r typed meant; do
+    for words in "$typed" "$typed 3" "$typed=3"; do
+        # shellcheck disable=SC2086 # a list of words
+        expect_error 2 "^bulkhash: $typed(=3)?: no such option; did you mean '$meant'\?\$" \
+            "$BULKHASH" count in.fa $words
+    done
+done <<'END'
+--kmres --kmers
+--mers --kmers
+--cannonical --canonical
+--ouput --output
+--outputs --output
+--sotr --sort
+--thraeds --threads
+--hepl --help
+END
+for typed in x count-everything - -- '' frobnicate; do
+    expect_error 2 'see bulkhash --help$' "$BULKHASH" "$typed"
+done
+
+# What is neither named like an array nor counted with --kmers: the kinds of files that are read.
+for name in ids.csv ids.npz ids.npy.gz ids in.fa reads.fq missing; do
+    expect_error 2 "^bulkhash: $name: without --kmers K .*FILE\.npy; .*FASTA, plain or gzip\$" \
+        "$BULKHASH" count $name --output kept.tsv
+done
 
 # The input: 1.
 run() { "$BULKHASH" count -k 3 "$@" --output kept.tsv; }
@@ -48,6 +89,8 @@ printf '@read\nACGT\n+\nIIII\n' >reads.fq
 expect_error 1 "reads\.fq: looks like FASTQ.*'@'.*'>'" run reads.fq
 gzip -c reads.fq >reads.gz
 expect_error 1 'reads\.gz: looks like FASTQ' run reads.gz
+printf '17,4\n' >ids.csv
+expect_error 1 "ids\.csv: is not FASTA, it begins with '1' where '>'" run ids.csv
 printf 'ACGT\n' >bare.fa
 expect_error 1 "bare\.fa: is not FASTA, it begins with 'A' where '>'" run bare.fa
 printf '\177ELF' >binary

@@ -73,7 +73,7 @@ printf '>a\nACGT\n' >in.fa
 expect_success "$BULKHASH" count in.fa -k2 -cs -o folder/out.tsv -t 1
 letters AC 2 CG 1 | expect_file 'short options' folder/out.tsv
 expect_success "$BULKHASH" count -k 2 --threads=2 -- in.fa
-grep -Eq '^3 distinct of 3 2-mers, [0-9.]+ M k-mers/s, [0-9.]+ s, [0-9.]+ bytes per key$' "$err" ||
+grep -Eq '^3 distinct of 3 2-mers, [0-9.]+ M k-mers/s, [0-9.]+ s, table of [0-9.]+ MB$' "$err" ||
     failed "summary: $(cat "$err")"
 [[ $(wc -l <"$err") -eq 1 && ! -s $out ]] || failed "without --output, more than the summary"
 

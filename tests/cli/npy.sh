@@ -78,29 +78,53 @@ lines 1 3 2 1 | check 'compressed'
 # More elements than a batch: 0 to 9, 60,000 times each.
 { array '|u1' '(600, 1000)'; for _ in {1..600}; do printf '\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09%.0s' {1..100}; done; } >in.npy
 for key in {0..9}; do lines "$key" 60000; done | check 'many elements'
-grep -Eq '^10 distinct of 600000 values, [0-9.]+ M values/s, [0-9.]+ s, [0-9.]+ bytes per key$' "$err" ||
+grep -Eq '^10 distinct of 600000 values, [0-9.]+ M values/s, [0-9.]+ s, table of [0-9.]+ MB$' "$err" ||
     failed "summary: $(cat "$err")"
 
-# The result as .npy: the header, then pairs; looked at with od.
-# pairs FILE: its elements as decimal numbers, two in a line.
+# The result as .npy: the header, then pairs whose keys have the type of the array, smallest first.
+# reversed HEX: its bytes in the other order. binary HEX...: as bytes.
+reversed() { local i; for ((i = ${#1}; i > 0; i -= 2)); do printf '%s' "${1:i-2:2}"; done; }
+binary() { printf '%b' "$(printf '%s' "$@" | sed 's/../\\x&/g')"; }
+for type in '|i1' '|u1' '<i2' '>i2' '<u2' '>u2' '<i4' '>i4' '<u4' '>u4' '<i8' '>i8' '<u8' '>u8'; do
+    width=${type:2}
+    zeros=00000000000000
+    zeros=${zeros:0:2*width-2}
+    least=80$zeros largest=7f${zeros//0/f} all_ones=ff${zeros//0/f} five=${zeros}05
+    keys=("$largest" "$five" "$all_ones" "$least" "$all_ones") # most significant byte first
+    sorted=("$least" "$all_ones" "$five" "$largest")
+    counts=(1 2 1 1)
+    if [[ $type == *u* ]]; then
+        sorted=("$five" "$largest" "$least" "$all_ones")
+        counts=(1 1 1 2)
+    fi
+    {
+        array "$type" '(5,)'
+        for key in "${keys[@]}"; do
+            [[ $type == '<'* ]] && key=$(reversed "$key")
+            binary "$key"
+        done
+    } >in.npy
+    {
+        # 128 bytes in all, so that elements begin at a multiple of 64.
+        printf '\x93NUMPY\x01\x00\x76\x00'
+        printf "%-117s\n" "{'descr': [('key', '${type/>/<}'), ('count', '<u8')], 'fortran_order': False, 'shape': (4,), }"
+        for i in 0 1 2 3; do binary "$(reversed "${sorted[i]}")" "0${counts[i]}00000000000000"; done
+    } >wanted.npy
+    expect_success "$BULKHASH" count --sort in.npy --output out.npy
+    cmp wanted.npy out.npy || failed "$type, sorted as .npy: $(tail -c +11 out.npy | od -An -c | head -n 20)"
+    # In any order: the same records.
+    expect_success "$BULKHASH" count in.npy --output out.npy
+    tail -c +129 out.npy | od -An -v -t x1 -w$((width + 8)) | sort |
+        expect_file "$type as .npy" <(tail -c +129 wanted.npy | od -An -v -t x1 -w$((width + 8)) | sort)
+done
+# pairs FILE: elements with keys of 8 bytes as decimal numbers, two in a line.
 pairs() { tail -c +129 "$1" | od -An -v -t u8 -w16 | awk -v OFS='\t' '{ print $1, $2 }'; }
-{ array '<i4' '(4,)'; printf '\xff\xff\xff\xff\x02\x00\x00\x00\xff\xff\xff\xff\x00\x00\x00\x80'; } >in.npy
-expect_success "$BULKHASH" count --sort in.npy --output out.npy
-printf '\x93NUMPY\x01\x00\x76\x00' | expect_file 'magic' <(head -c 10 out.npy)
-{
-    printf "%-117s\n" "{'descr': [('key', '<u8'), ('count', '<u8')], 'fortran_order': False, 'shape': (3,), }"
-} | expect_file 'header' <(tail -c +11 out.npy | head -c 118)
-# -2147483648, -1 and 2 as 64-bit two's complement
-lines 18446744071562067968 1 18446744073709551615 2 2 1 | expect_file 'pairs' <(pairs out.npy)
-printf '\x00\x00\x00\x80\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x00' |
-    expect_file 'bytes of a pair' <(tail -c +129 out.npy | head -c 16)
-[[ $(stat -c %s out.npy) -eq $((128 + 3 * 16)) ]] || failed 'size of out.npy'
-
 printf '>a\nCATTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT\n' >in.fa
 expect_success "$BULKHASH" count -k 32 -s in.fa -o out.npy
 # CA and 30 T: 01 00 and 60 ones; A and 31 T; 32 T.
 lines 4611686018427387903 1 5764607523034234879 1 18446744073709551615 1 |
     expect_file 'k-mers as numbers' <(pairs out.npy)
+grep -q "('key', '<u8')" out.npy || failed 'the type of k-mers'
 printf '>a\nA\n' >in.fa
 expect_success "$BULKHASH" count -k 2 in.fa -o out.npy
 [[ $(stat -c %s out.npy) -eq 128 ]] || failed 'empty result as .npy'
@@ -123,7 +147,8 @@ PYTHON
     python3 -c '
 import numpy
 pairs = numpy.load("out.npy")
-for key, count in zip(pairs["key"].astype("i8"), pairs["count"]):
+assert pairs.dtype.descr == [("key", "<i4"), ("count", "<u8")], pairs.dtype
+for key, count in zip(pairs["key"], pairs["count"]):
     print(key, count, sep="\t")' | expect_file 'to NumPy' wanted.tsv
 fi
 

@@ -2,21 +2,23 @@
 # The program around its main job: help, version, devices, bench, and the progress line.
 . "$(dirname "$0")/common.bash"
 
-expect_success "$BULKHASH" --help
-for word in count devices bench --version BULKHASH_TARGET 'count --kmers 31'; do
-    grep -q -- "$word" "$out" || failed "--help does not tell of $word"
-done
-[[ ! -s $err ]] || failed "--help prints to standard error: $(cat "$err")"
-cp "$out" help.txt
-expect_success "$BULKHASH" -h
-expect_file '-h' "$out" <help.txt
-expect_success "$BULKHASH" count --help
-for word in --kmers --canonical --output --sort --threads .npy 'bulkhash count'; do
-    grep -q -- "$word" "$out" || failed "count --help does not tell of $word"
-done
-for text in help.txt "$out"; do
-    awk 'length($0) > 100 { exit 1 }' "$text" || failed "$text has a line of more than 100 letters"
-done
+# expect_help WORDS COMMAND...: the help of --help and -h, which tells of all WORDS.
+expect_help() {
+    local words=$1 word
+    shift
+    expect_success "$@" --help
+    for word in $words; do
+        grep -q -- "$word" "$out" || failed "$* --help does not tell of $word"
+    done
+    awk 'length($0) > 100 { exit 1 }' "$out" || failed "$* --help has a line of more than 100 letters"
+    [[ ! -s $err ]] || failed "$* --help prints to standard error: $(cat "$err")"
+    cp "$out" help.txt
+    expect_success "$@" -h
+    expect_file "$* -h" "$out" <help.txt
+}
+expect_help 'count devices bench --version BULKHASH_TARGET --kmers COMMAND' "$BULKHASH"
+expect_help '--kmers --canonical --output --sort --threads .npy FASTA' "$BULKHASH" count
+expect_help 'usage available' "$BULKHASH" devices
 
 expect_success "$BULKHASH" --version
 grep -Eqx 'bulkhash [0-9]+\.[0-9]+\.[0-9]+' "$out" || failed "--version: $(cat "$out")"
@@ -44,6 +46,7 @@ libraries=$(ldd "$BULKHASH" | awk '$1 ~ /^libbulkhash/ { print $3 }' | head -n 1
 LD_LIBRARY_PATH=$(dirname "${libraries:-/}")
 export LD_LIBRARY_PATH
 expect_error 1 'bin/bulkhash-bench: is not there; .*install' ./bin/bulkhash bench --quick
+expect_help 'usage bulkhash-bench install' ./bin/bulkhash bench
 # shellcheck disable=SC2016 # $* is for the script that is written
 printf '#!/bin/sh\necho "bench called with $*"\nexit 7\n' >bin/bulkhash-bench
 chmod +x bin/bulkhash-bench
@@ -51,6 +54,10 @@ status=0
 (cd / && "$OLDPWD"/bin/bulkhash bench --keys '1 2' -x >"$out" 2>"$err") || status=$?
 { ((status == 7)) && grep -qx 'bench called with --keys 1 2 -x' "$out"; } ||
     failed "bench: exit status $status, $(cat "$out" "$err")"
+status=0
+./bin/bulkhash bench --help >"$out" 2>"$err" || status=$?
+{ ((status == 7)) && grep -qx 'bench called with --help' "$out"; } ||
+    failed "bench --help is not that of bulkhash-bench: exit status $status, $(cat "$out" "$err")"
 chmod -x bin/bulkhash-bench
 if ((EUID != 0)) || ! ./bin/bulkhash bench >"$out" 2>&1; then
     expect_error 1 'bin/bulkhash-bench: cannot be started: Permission denied' ./bin/bulkhash bench
