@@ -529,7 +529,9 @@ typedef struct bh_table_stats {
 
 /*
  * Tells what a table is like. `stats->struct_size` is set by the caller. Neither pointer may be
- * NULL. Thread-safe; while batches run, keys counts the slices that have ended.
+ * NULL. Thread-safe. `keys` is exact whenever no other call runs on the table. While other calls
+ * insert and erase, it is always between 0 and `slots`, but elements of those calls may be missing
+ * from it, and a later bh_export() may find more keys or fewer.
  * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond, and several for a table of
  * gigabytes on small pages, because it asks the system for the page size.
  */

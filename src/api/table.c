@@ -232,7 +232,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
         return status;
     system = &table->backend->memory;
     bh__gate_enter_shared(&t->gate, &table->backend->system);
-    stats->keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
+    stats->keys = bh__keys_settled(table);
     stats->slots = table->slots;
     stats->max_keys = table->max_keys;
     stats->bytes_total = table->bytes;

@@ -390,12 +390,21 @@ static inline void bh__note_peak(bh_table *table, uint64_t besides)
         table->bytes_peak = table->bytes + besides;
 }
 
+/* The number of keys by the slices that have settled, for those who hold the gate shared. A slice may
+ * settle erasures of keys before the slice that inserted them has settled, and then the sum is below 0
+ * for a moment. With the gate held alone `keys` itself is exact. */
+static inline uint64_t bh__keys_settled(const bh_table *table)
+{
+    uint64_t keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
+
+    return keys <= table->slots ? keys : keys >> 63 ? 0 : table->slots;
+}
+
 /* Whether so many keys have been erased that homes may have room which their guests do not know of:
  * chosen, not tuned. */
 static inline uint8_t bh__turnover(const bh_table *table)
 {
-    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) >
-           bh__atomic_load(&table->keys, __ATOMIC_RELAXED) / 16;
+    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) > bh__keys_settled(table) / 16;
 }
 
 /* Enters what a slice did into the table's counts. */
