@@ -637,9 +637,16 @@ static void overlapping_arrays(void **state)
 /* A count whose arrays cannot lie in memory is refused before anything is read. */
 static void counts_beyond_memory(void **state)
 {
-    static const uint64_t counts[] = {UINT64_MAX,           UINT64_MAX - 1, UINT64_MAX / 2 + 1,
-                                      UINT64_MAX / 4 + 1,   UINT64_MAX / 8 + 1,
-                                      UINT64_MAX / 8 + 2,   UINT64_MAX / 16 + 2};
+    static const uint64_t counts[] = {UINT64_MAX,
+                                      UINT64_MAX - 1,
+                                      UINT64_MAX / 2 + 1,
+                                      UINT64_MAX / 4 + 1,
+                                      UINT64_MAX / 8 + 1,
+                                      UINT64_MAX / 8 + 2,
+                                      UINT64_MAX / 16 + 2,
+                                      UINT64_C(1) << 59,
+                                      UINT64_C(1) << 56,
+                                      UINT64_C(1) << 53};
     (void)state;
     for (size_t c = 0; c < TEST_COUNT(every_call); c++) {
         for (size_t i = 0; i < TEST_COUNT(counts); i++) {
@@ -656,6 +663,16 @@ static void counts_beyond_memory(void **state)
             }
             fixture_free(&f);
         }
+    }
+    for (size_t i = 0; i < TEST_COUNT(counts); i++) {
+        fixture f = fixture_new(8, 8);
+        uint64_t cursor = 0;
+        uint64_t count = 99;
+        refused(&f, "room beyond memory",
+                bh_export(f.table, &cursor, f.all.keys, f.all.values, counts[i], &count));
+        refused(&f, "room beyond memory, no values",
+                bh_export(f.table, &cursor, f.all.keys, NULL, counts[i], &count));
+        fixture_free(&f);
     }
 }
 
