@@ -346,8 +346,9 @@ BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t stru
  * table    receives the table, NULL on failure. Not NULL. The caller destroys it.
  *
  * The memory for `capacity` keys is taken and, unless the page policy is lazy, touched now, in
- * parallel. The smallest table takes a page for each subtable and two mappings of the process's
- * address space; Linux allows a process some 65,000 mappings. Synchronous. Thread-safe.
+ * parallel. The smallest table takes a page, and at most one mapping of the process's address space,
+ * for each subtable; a subtable of 64 KiB and more takes two mappings. Linux allows a process some
+ * 65,000 mappings. Synchronous. Thread-safe.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown struct_size or enum, fills outside their range or
  * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
