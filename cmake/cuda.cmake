@@ -25,7 +25,7 @@ set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cu)
 set(cuda_schedule ${PROJECT_SOURCE_DIR}/src/cuda/schedule.cu)
-list(REMOVE_ITEM cuda_sources ${PROJECT_SOURCE_DIR}/src/cuda/unit.cu ${cuda_schedule})
+list(REMOVE_ITEM cuda_sources ${cuda_schedule})
 
 # The schedules to compare, each from the same source: threads of a tile, and whether lanes
 # collaborate.

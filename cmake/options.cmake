@@ -40,7 +40,8 @@ if(BULKHASH_WERROR)
 endif()
 
 if(BULKHASH_SANITIZE STREQUAL "address")
-  set(sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+  # `undefined` does not hold conversions of numbers that the integer type has not.
+  set(sanitize_flags -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
 elseif(BULKHASH_SANITIZE STREQUAL "thread")
   set(sanitize_flags -fsanitize=thread)
 elseif(BULKHASH_SANITIZE)

@@ -346,8 +346,9 @@ BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t stru
  * table    receives the table, NULL on failure. Not NULL. The caller destroys it.
  *
  * The memory for `capacity` keys is taken and, unless the page policy is lazy, touched now, in
- * parallel. The smallest table takes a page for each subtable and two mappings of the process's
- * address space; Linux allows a process some 65,000 mappings. Synchronous. Thread-safe.
+ * parallel. The smallest table takes a page, and at most one mapping of the process's address space,
+ * for each subtable; a subtable of 64 KiB and more takes two mappings. Linux allows a process some
+ * 65,000 mappings. Synchronous. Thread-safe.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown struct_size or enum, fills outside their range or
  * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
@@ -529,7 +530,9 @@ typedef struct bh_table_stats {
 
 /*
  * Tells what a table is like. `stats->struct_size` is set by the caller. Neither pointer may be
- * NULL. Thread-safe; while batches run, keys counts the slices that have ended.
+ * NULL. Thread-safe. `keys` is exact whenever no other call runs on the table. While other calls
+ * insert and erase, it is always between 0 and `slots`, but elements of those calls may be missing
+ * from it, and a later bh_export() may find more keys or fewer.
  * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond, and several for a table of
  * gigabytes on small pages, because it asks the system for the page size.
  */

@@ -5,6 +5,10 @@
 #include "base/elsewhere.h"
 #include "base/error.h"
 
+/* No program has so many bytes: processors that address most, x86-64 with five levels of page tables,
+ * give it half of 2^57. */
+#define BEYOND_MEMORY (1ull << 56)
+
 static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
 {
     uint64_t bytes, end;
@@ -17,7 +21,7 @@ static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
         return bh__fail(BH_ERR_ARGUMENT, "%s: %s is not aligned to its %llu-byte elements", call,
                         a->name, (unsigned long long)a->bytes);
     if (!bh__mul(n, a->bytes, &bytes) || !bh__add((uint64_t)(uintptr_t)a->data, bytes, &end) ||
-        end > UINTPTR_MAX || bytes > (uint64_t)INT64_MAX)
+        end > UINTPTR_MAX || bytes >= BEYOND_MEMORY)
         return bh__fail(BH_ERR_ARGUMENT, "%s: %llu elements of %s reach beyond memory", call,
                         (unsigned long long)n, a->name);
     return BH_OK;
@@ -31,8 +35,9 @@ static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
            from_b < from_a + n * a->bytes;
 }
 
-bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
-                          uint32_t count, uint64_t n)
+/* Memory of a GPU is none that cores reach. */
+static bh_status check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
+                             uint32_t count, uint64_t n)
 {
     uint32_t i;
 
@@ -56,7 +61,7 @@ bh_status bh__check_arrays(const char *call, const bh__backend *backend, const b
     for (i = 0; i < count && !status; i++)
         status = arrays[i].bytes ? check_array(call, &arrays[i], n) : BH_OK;
     if (!status)
-        status = bh__check_reach(call, backend, arrays, count, n);
+        status = check_reach(call, backend, arrays, count, n);
     if (status)
         return status;
     for (i = 0; i < count; i++)

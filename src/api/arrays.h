@@ -17,12 +17,9 @@ typedef struct bh__array {
 } bh__array;
 
 /* NULL, alignment, the end of memory, memory of a GPU where the backend is the cores', and arrays
- * that overlap where one is written; n is not 0. Writes the error sentence. */
+ * that overlap where one is written; n is 0 only where every array may be NULL. Writes the error
+ * sentence. */
 bh_status bh__check_arrays(const char *call, const bh__backend *backend, const bh__array *arrays,
                            uint32_t count, uint64_t n);
-
-/* The same of memory of a GPU alone. */
-bh_status bh__check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
-                          uint32_t count, uint64_t n);
 
 #endif

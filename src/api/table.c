@@ -4,7 +4,6 @@
 #include "api/arrays.h"
 #include "api/context.h"
 #include "base/atomic.h"
-#include "base/checked.h"
 #include "base/error.h"
 
 /* An export cursor is a position and, above it, the low bits of the count of changes. */
@@ -165,44 +164,25 @@ bh_status bh_clear(bh_table *table)
     return status ? status : alive(table->backend);
 }
 
-static int misaligned(const void *array, uint64_t unit)
-{
-    return unit && (uintptr_t)array % unit != 0;
-}
-
 bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values, uint64_t room,
                     uint64_t *count)
 {
-    uint64_t since, at, stamp, key_array, value_array;
-    uint64_t key_bytes, value_bytes;
-    bh__array arrays[2] = {{"keys", NULL, 1, 0, 1}, {"values", NULL, 1, 1, 1}};
-    bh_status status = BH_OK;
+    bh__array arrays[2] = {{"keys", keys, 0, 1, 1}, {"values", values, 0, 1, 1}};
+    uint64_t since, at, stamp;
+    bh_status status;
 
     if (!table || !cursor || !count)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: a pointer is NULL");
     *count = 0;
-    key_bytes = table->options.key_bytes;
-    value_bytes = table->options.value_bytes;
-    if (!value_bytes)
-        values = NULL;
     if (room && !keys)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys is NULL and room is not 0");
-    if (misaligned(keys, key_bytes) || misaligned(values, value_bytes))
-        return bh__fail(BH_ERR_ARGUMENT,
-                        "bh_export: an array is not aligned to the width of its elements");
-    if (!bh__mul(room, key_bytes, &key_array) || !bh__mul(room, value_bytes, &value_array) ||
-        !bh__add((uint64_t)(uintptr_t)keys, key_array, &key_array) ||
-        !bh__add((uint64_t)(uintptr_t)values, value_array, &value_array))
-        return bh__fail(BH_ERR_ARGUMENT, "bh_export: room for %llu pairs is beyond memory",
-                        (unsigned long long)room);
-    if (values && (uint64_t)(uintptr_t)keys < value_array &&
-        (uint64_t)(uintptr_t)values < key_array)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys and values overlap");
-    arrays[0].data = keys;
-    arrays[1].data = values;
-    status = bh__check_reach("bh_export", table->backend, arrays, 2, room);
+    arrays[0].bytes = table->options.key_bytes;
+    arrays[1].bytes = table->options.value_bytes;
+    status = bh__check_arrays("bh_export", table->backend, arrays, 2, room);
     if (status)
         return status;
+    if (!table->options.value_bytes)
+        values = NULL;
 
     since = bh__enter_alone(table);
     stamp = table->changes << CURSOR_BITS;
@@ -232,7 +212,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
         return status;
     system = &table->backend->memory;
     bh__gate_enter_shared(&t->gate, &table->backend->system);
-    stats->keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
+    stats->keys = bh__keys_settled(table);
     stats->slots = table->slots;
     stats->max_keys = table->max_keys;
     stats->bytes_total = table->bytes;

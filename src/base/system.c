@@ -80,28 +80,29 @@ static uint64_t available_bytes(void)
     return bytes;
 }
 
-/* Linux promises more memory than there is and kills the process that believes it. Memory that
- * will be touched at once is therefore compared with what is available; lazy memory is not. */
+/*
+ * Linux promises more memory than there is and kills the process that believes it. Memory that will be
+ * touched at once is therefore compared with what is available; lazy memory is not.
+ *
+ * The reservation is made writable, and no new mapping is put in its place: where the system counts
+ * what it promises (vm.overcommit_memory 2), Linux before 6.12 can refuse the new mapping after it has
+ * removed the old one. Another thread's mapping could then get the place, and unreserve would remove it.
+ */
 static int system_commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
 {
     (void)state;
-    if (pages == BH_PAGES_LAZY) {
-        if (mprotect(memory, bytes, PROT_READ | PROT_WRITE))
-            return -1;
-    } else {
-        if (bytes >= 16 * BH__PAGE_HUGE && bytes > available_bytes())
-            return -1;
-        if (mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                 0) == MAP_FAILED)
-            return -1;
-    }
+    if (pages != BH_PAGES_LAZY && bytes >= 16 * BH__PAGE_HUGE && bytes > available_bytes())
+        return -1;
+    if (mprotect(memory, bytes, PROT_READ | PROT_WRITE))
+        return -1;
     /* Advice only: a kernel without huge pages answers an error, and the table works the same. */
     if (bytes >= BH__PAGE_HUGE || pages != BH_PAGES_AUTO)
         (void)madvise(memory, bytes, pages == BH_PAGES_AUTO ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return 0;
 }
 
-/* A new mapping in place of the old: what madvise would drop stays accounted for. */
+/* A new mapping in place of the old: what madvise would drop stays accounted for. Memory that nobody
+ * may touch is not counted, so this mapping is not refused once the old one is gone. */
 static int system_decommit(void *state, void *memory, uint64_t bytes)
 {
     (void)state;

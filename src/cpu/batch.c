@@ -146,7 +146,7 @@ static int run_slice(call *c, worker *w)
     if (slice->looks < looks && looks != BH_LOOKS_FREE)
         bh__looks_spend(&table->allowance[1], looks - slice->looks);
     bh__slice_settle(table, slice);
-    if (slice->erased && bh__atomic_load(&table->keys, __ATOMIC_RELAXED) < table->min_keys) {
+    if (slice->erased && bh__keys_settled(table) < table->min_keys) {
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
         bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }

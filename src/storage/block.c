@@ -10,6 +10,12 @@
 /* So much more address space than memory: a subtable doubles four times before it must move. */
 #define RESERVE_FACTOR 16
 
+/* Smaller blocks reserve no more than their memory, and move when they grow. Memory with reserved space
+ * behind it is two mappings of the 65,530 that Linux allows a process; memory alone is one, and joined
+ * with its neighbours' where it touches them. A process can have far more small tables so, and a few
+ * pages are copied in no time. */
+#define RESERVE_LEAST (16 * BH__PAGE_SMALL)
+
 /* Parts of a size that keeps a core busy for far longer than it takes to hand one out. */
 #define PASS_BYTES (4 * BH__PAGE_HUGE)
 
@@ -26,7 +32,8 @@ int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, 
     if (!bh__block_bytes(bytes, &committed))
         return 0;
     /* Where address space is limited (ulimit -v), do without room to grow in place. */
-    if (pages != BH__PAGES_FAR && bh__mul(committed, RESERVE_FACTOR, &reserved))
+    if (pages != BH__PAGES_FAR && committed >= RESERVE_LEAST &&
+        bh__mul(committed, RESERVE_FACTOR, &reserved))
         block->memory = (unsigned char *)system->reserve(system->state, reserved);
     if (!block->memory) {
         reserved = committed;

@@ -1,7 +1,7 @@
 /*
  * A block: memory of one part of a table that can grow in place.
  *
- * More address space is reserved than memory is put under it:
+ * More address space is reserved than memory is put under it, but for the smallest blocks:
  *
  *     memory                committed                reserved
  *     |=====================|........................|

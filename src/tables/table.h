@@ -420,10 +420,20 @@ static inline void bh__note_peak(bh_table *table, uint64_t besides)
         table->bytes_peak = table->bytes + besides;
 }
 
+/* The number of keys by the slices that have settled, for those who hold the gate shared. A slice may
+ * settle erasures of keys before the slice that inserted them has settled, and then the sum is below 0
+ * for a moment. With the gate held alone `keys` itself is exact. */
+static inline uint64_t bh__keys_settled(const bh_table *table)
+{
+    uint64_t keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
+
+    return keys <= table->slots ? keys : keys >> 63 ? 0 : table->slots;
+}
+
 /* Which allowance the searches of a slice are charged to that begins now. */
 static inline bh__allowance *bh__allowance_of(bh_table *table)
 {
-    return &table->allowance[bh__atomic_load(&table->keys, __ATOMIC_RELAXED) >= table->sure_keys];
+    return &table->allowance[bh__keys_settled(table) >= table->sure_keys];
 }
 
 /* The looks that it may make. */
@@ -460,8 +470,7 @@ static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
  * chosen, not tuned. */
 static inline uint8_t bh__turnover(const bh_table *table)
 {
-    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) >
-           bh__atomic_load(&table->keys, __ATOMIC_RELAXED) / 16;
+    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) > bh__keys_settled(table) / 16;
 }
 
 /* Enters what a slice did into the table's counts. */

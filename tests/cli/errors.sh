@@ -124,7 +124,7 @@ mkfifo endless
 for output in folder folder/ new/ no/such/folder/x in.fa/x dangling; do
     exec 3<>endless
     printf '>a\nACGT' >&3
-    expect_error 1 "$output: " timeout 20 "$BULKHASH" count -k 3 endless --output "$output"
+    expect_error 1 "$output: " timeout 1800 "$BULKHASH" count -k 3 endless --output "$output"
     exec 3>&-
 done
 expect_error 1 'File name too long' \

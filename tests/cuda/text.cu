@@ -1,22 +1,20 @@
 /*
- * DyCuckoo's operation text on a GPU, for groups of several sizes: the kernels of src/cuda/kernels.h
- * on a table that is laid out here. Every pair that was inserted is found, with its
- * value, and nothing else is; and where many threads insert, erase and update few keys at once,
+ * DyCuckoo's operation text on a GPU for tiles of 8 threads and pairs of 8+8 bytes, which the module does
+ * not have: it has tiles to compare them, for 4-byte keys and values (schedule.cu). The kernels of
+ * src/cuda/kernels.h work on a table that is laid out here. Every pair that was inserted is found, with
+ * its value, and nothing else is; and where many threads insert, erase and update few keys at once,
  * each key's changes add up to whether it is there, in one slot.
  *
  * Exit status 77 where there is no GPU.
  */
 #define BH_TARGET_CUDA 1
+#define BH_CUDA_TILE 8
 #include "targets/target.h"
 
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "cuda/unit_instance.h"
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 8
 #define BH_APART 0
-#include "cuda/unit_instance.h"
+#include "cuda/kernels.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -72,20 +70,11 @@ template <typename K> static K key_of(uint64_t number)
     return (K)(number * 0x9e3779b97f4a7c15ull ^ 0x5555);
 }
 
-/* The kernels of one pair of widths. Those for tiles take rounds too, which collaborative lanes want. */
-#if BH_CUDA_TILE == 1
-typedef void (*kernel)(bh__cuda_job *job);
-#define ARGUMENTS job.device
-#else
+/* Their second argument is for collaborative lanes. */
 typedef void (*kernel)(bh__cuda_job *job, int rounds);
-#define ARGUMENTS job.device, 1
-#endif
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
-static const kernels kernels_4_4 = {bh_cuda_mixed_k4v4_0, bh_cuda_insert_k4v4_0,
-                                    bh_cuda_erase_k4v4_0, bh_cuda_add_k4v4_0,
-                                    bh_cuda_mixed_k4v4_0};
 static const kernels kernels_8_8 = {bh_cuda_mixed_k8v8_0, bh_cuda_insert_k8v8_0,
                                     bh_cuda_erase_k8v8_0, bh_cuda_add_k8v8_0,
                                     bh_cuda_mixed_k8v8_0};
@@ -146,7 +135,7 @@ template <typename K> struct bench {
         ops.send();
         outcomes.send();
         job.send();
-        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(ARGUMENTS);
+        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device, 1);
         must(cudaGetLastError());
         must(cudaDeviceSynchronize());
         values.fetch();
@@ -273,7 +262,6 @@ int main()
         printf("no GPU: %s\n", status == cudaSuccess ? "none found" : cudaGetErrorString(status));
         return SKIPPED;
     }
-    all_of<uint32_t>(kernels_4_4);
     all_of<uint64_t>(kernels_8_8);
     printf("all is well\n");
     return 0;

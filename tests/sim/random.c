@@ -51,6 +51,7 @@ static void draw_call(rng *random, const scene *s, const uint8_t *hot, uint64_t 
     case 3: call->what = SCENE_COMPACT; break;
     case 4: call->what = SCENE_CLEAR; break;
     case 5: call->what = SCENE_EXPORT; break;
+    case 6: call->what = SCENE_STATS; break;
     default: draw_batch(random, s, hot, largest, call); break;
     }
 }

@@ -71,11 +71,39 @@ static void find_beside_a_key_that_leaves_home(void **state)
     search_replay(&s, &schedule);
 }
 
+/* The erase counts its key before the insert does, so the sum of both is below 0 when the statistics
+ * are read. */
+static void keys_counted_below_zero(void **state)
+{
+    static const scene s = {
+        .key_bytes = 8,
+        .value_bytes = 8,
+        .subtables = 2,
+        .capacity = 1,
+        .seed = 1,
+        .fibers = 2,
+        .fiber = {
+            {1, {
+                {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
+            }},
+            {2, {
+                {SCENE_CALL, 1, {{BH_ERASE, 0, 101}}},
+                {SCENE_STATS, 0, {{0}}},
+            }},
+        },
+    };
+    static const fibers_schedule schedule = {0, 1, {{12, 1}}};
+
+    (void)state;
+    search_replay(&s, &schedule);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(find_beside_a_guest_that_goes_home),
         cmocka_unit_test(find_beside_a_key_that_leaves_home),
+        cmocka_unit_test(keys_counted_below_zero),
     };
 
     return test_target_runs() ? test_exit_status(cmocka_run_group_tests(tests, NULL, NULL))

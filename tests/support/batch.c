@@ -8,6 +8,7 @@
 
 #include "support/check.h"
 #include "support/memory.h"
+#include "support/random.h"
 
 const test_widths test_all_widths[TEST_WIDTHS] = {{4, 0}, {4, 4}, {4, 8}, {8, 0}, {8, 4}, {8, 8}};
 
@@ -104,6 +105,37 @@ void batch_check_all(const batch *arrays, bh_outcome outcome)
               (unsigned long long)arrays->n, (unsigned long long)batch_key(arrays, i),
               arrays->outcomes[i], (unsigned)outcome);
     }
+}
+
+bool batch_outcome_fits(bh_op op, uint8_t outcome)
+{
+    switch (op) {
+    case BH_FIND:
+        return outcome == BH_FOUND || outcome == BH_MISSING;
+    case BH_INSERT_NEW:
+        return outcome == BH_INSERTED || outcome == BH_FOUND;
+    case BH_UPDATE:
+        return outcome == BH_ASSIGNED || outcome == BH_MISSING;
+    case BH_ERASE:
+        return outcome == BH_ERASED || outcome == BH_MISSING;
+    default: // insert and the reductions
+        return outcome == BH_INSERTED || outcome == BH_ASSIGNED;
+    }
+}
+
+uint64_t batch_stamp(uint32_t value_bytes, uint64_t key, uint64_t nonce)
+{
+    const uint32_t half_bits = value_bytes * 4;
+    const uint64_t half_mask = ((uint64_t)1 << half_bits) - 1;
+    const uint64_t low = nonce & half_mask;
+    const uint64_t high = random_mix64(key ^ random_mix64(low + 1)) & half_mask;
+
+    return value_bytes == 0 ? 0 : (high << half_bits) | low;
+}
+
+bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value)
+{
+    return batch_stamp(value_bytes, key, value) == value;
 }
 
 const char *batch_operation_name(int operation)

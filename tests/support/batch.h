@@ -6,6 +6,7 @@
 #ifndef BULKHASH_TESTS_SUPPORT_BATCH_H
 #define BULKHASH_TESTS_SUPPORT_BATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <bulkhash/bulkhash.h>
@@ -52,6 +53,14 @@ uint64_t batch_count(const batch *arrays, bh_outcome outcome);
 
 /* Fails the test unless every element has this outcome. */
 void batch_check_all(const batch *arrays, bh_outcome outcome);
+
+/* Whether an operation that was done may answer this. */
+bool batch_outcome_fits(bh_op op, uint8_t outcome);
+
+/* A value that is right for this key alone: half of it says which writing it was, the other half follows
+ * from the first and the key. So a value that is torn, or another key's, is seen by whoever reads it. */
+uint64_t batch_stamp(uint32_t value_bytes, uint64_t key, uint64_t nonce);
+bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value);
 
 /* The name of an operation, for messages. */
 const char *batch_operation_name(int operation);

@@ -26,7 +26,7 @@ static double started = 0; // when the program did
 _Noreturn void test_failed(const char *file, int line, const char *condition, const char *format,
                            ...)
 {
-    char sentence[512];
+    char sentence[1024];
     va_list arguments;
 
     va_start(arguments, format);

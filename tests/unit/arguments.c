@@ -5,6 +5,7 @@
  * instruction set, so this program runs once.
  */
 #define _GNU_SOURCE
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,77 @@ static void table_options_out_of_range(void **state)
     options.max_host_bytes = 1;
     options.capacity = 1;
     check_create(&options, BH_ERR_FULL, "a budget of one byte");
+}
+
+/* A table that was made with these options, whatever their fills, takes keys and gives them back. */
+static void check_works(const bh_table_options *options)
+{
+    const uint64_t n = 3000;
+    bh_table *table = table_with(context, options);
+    batch all = batch_new(options->key_bytes, options->value_bytes, n);
+
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, i, i);
+    }
+    check_status(bh_reserve(table, n / 2), BH_OK);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    table_check_stats(table);
+    check_status(bh_compact(table), BH_OK);
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    batch_check_all(&all, BH_ERASED);
+    table_check_stats(table);
+    check(options->min_fill >= 0 || table_stats(table).shrinks == 0,
+          "min_fill %g, and the table shrank", options->min_fill);
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    check_status(bh_clear(table), BH_OK);
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* Fills are converted to numbers of keys, which not every number can be. */
+static void extreme_fills(void **state)
+{
+    static const double legal[] = {-1,      -0.5,      -5e-324, -1e-300, -1e10, -1e19, -1e300,
+                                   -DBL_MAX, -INFINITY, -0.0,    5e-324,  1e-300, DBL_MIN};
+    // So empty that no table could be large enough.
+    static const double too_low[] = {5e-324, DBL_MIN, 1e-300, 1e-30, 1e-15};
+    static const double no_slots_per_key[] = {NAN,    INFINITY, -INFINITY, 1e300,
+                                              -1e300, 5e-324,   -5e-324,   DBL_MAX};
+    bh_table_options options;
+    (void)state;
+
+    for (int design = BH_DYCUCKOO; design <= BH_HASHFIGHT; design++) {
+        for (size_t i = 0; i < TEST_COUNT(legal); i++) {
+            options = table_options(4, 4, 1);
+            options.design = (bh_design)design;
+            options.min_fill = legal[i];
+            check_works(&options);
+            options.dycuckoo.subtables = 8;
+            options.hashfight.slots_per_key = 2;
+            options.hashfight.tail_keys = UINT64_MAX;
+            check_works(&options);
+        }
+        for (size_t i = 0; i < TEST_COUNT(too_low); i++) {
+            options = table_options(4, 4, 1);
+            options.design = (bh_design)design;
+            options.max_fill = too_low[i];
+            check_create(&options, BH_ERR_ARGUMENT, "max_fill next to nothing");
+            options.capacity = UINT64_MAX;
+            check_create(&options, BH_ERR_ARGUMENT, "the same for all keys that there are");
+        }
+    }
+    options = table_options(4, 4, 1);
+    options.max_fill = 1e-8;
+    options.max_host_bytes = 1000000;
+    check_create(&options, BH_ERR_FULL, "so low a max_fill that one key needs a gigabyte");
+    for (size_t i = 0; i < TEST_COUNT(no_slots_per_key); i++) {
+        options = table_options(4, 4, 1);
+        options.design = BH_HASHFIGHT;
+        options.hashfight.slots_per_key = no_slots_per_key[i];
+        check_create(&options, BH_ERR_ARGUMENT, "slots_per_key out of range");
+    }
 }
 
 static void unknown_enums(void **state)
@@ -565,9 +637,16 @@ static void overlapping_arrays(void **state)
 /* A count whose arrays cannot lie in memory is refused before anything is read. */
 static void counts_beyond_memory(void **state)
 {
-    static const uint64_t counts[] = {UINT64_MAX,           UINT64_MAX - 1, UINT64_MAX / 2 + 1,
-                                      UINT64_MAX / 4 + 1,   UINT64_MAX / 8 + 1,
-                                      UINT64_MAX / 8 + 2,   UINT64_MAX / 16 + 2};
+    static const uint64_t counts[] = {UINT64_MAX,
+                                      UINT64_MAX - 1,
+                                      UINT64_MAX / 2 + 1,
+                                      UINT64_MAX / 4 + 1,
+                                      UINT64_MAX / 8 + 1,
+                                      UINT64_MAX / 8 + 2,
+                                      UINT64_MAX / 16 + 2,
+                                      UINT64_C(1) << 59,
+                                      UINT64_C(1) << 56,
+                                      UINT64_C(1) << 53};
     (void)state;
     for (size_t c = 0; c < TEST_COUNT(every_call); c++) {
         for (size_t i = 0; i < TEST_COUNT(counts); i++) {
@@ -584,6 +663,16 @@ static void counts_beyond_memory(void **state)
             }
             fixture_free(&f);
         }
+    }
+    for (size_t i = 0; i < TEST_COUNT(counts); i++) {
+        fixture f = fixture_new(8, 8);
+        uint64_t cursor = 0;
+        uint64_t count = 99;
+        refused(&f, "room beyond memory",
+                bh_export(f.table, &cursor, f.all.keys, f.all.values, counts[i], &count));
+        refused(&f, "room beyond memory, no values",
+                bh_export(f.table, &cursor, f.all.keys, NULL, counts[i], &count));
+        fixture_free(&f);
     }
 }
 
@@ -723,6 +812,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths),
         cmocka_unit_test(table_options_out_of_range),
+        cmocka_unit_test(extreme_fills),
         cmocka_unit_test(unknown_enums),
         cmocka_unit_test(struct_sizes),
         cmocka_unit_test(init_never_overruns),

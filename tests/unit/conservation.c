@@ -99,21 +99,14 @@ static int64_t scene_sum(const scene *s, uint64_t k)
     return sum;
 }
 
-/* A value that is right for this key alone: half of it says which writing it was, the other half
- * follows from the first and the key. */
 static uint64_t stamped(const scene *s, uint64_t key, uint64_t nonce)
 {
-    const uint32_t half_bits = s->widths.value_bytes * 4;
-    const uint64_t half_mask = ((uint64_t)1 << half_bits) - 1;
-    const uint64_t low = nonce & half_mask;
-    const uint64_t high = random_mix64(key ^ random_mix64(low + 1)) & half_mask;
-
-    return s->widths.value_bytes == 0 ? 0 : (high << half_bits) | low;
+    return batch_stamp(s->widths.value_bytes, key, nonce);
 }
 
 static bool is_stamped(const scene *s, uint64_t key, uint64_t value)
 {
-    return stamped(s, key, value) == value;
+    return batch_is_stamp(s->widths.value_bytes, key, value);
 }
 
 /* Fails unless the table holds exactly the keys whose accounts say 1, and no other account than
@@ -231,25 +224,8 @@ static void churn(void *argument, uint32_t thread)
         for (uint64_t i = 0; i < all.n; i++) {
             bh_op op = operation == BATCH_APPLY ? (bh_op)all.ops[i] : (bh_op)operation;
             uint8_t outcome = all.outcomes[i];
-            bool legal = false;
-            switch (op) {
-            case BH_FIND:
-                legal = outcome == BH_FOUND || outcome == BH_MISSING;
-                break;
-            case BH_INSERT:
-                legal = outcome == BH_INSERTED || outcome == BH_ASSIGNED;
-                break;
-            case BH_INSERT_NEW:
-                legal = outcome == BH_INSERTED || outcome == BH_FOUND;
-                break;
-            case BH_UPDATE:
-                legal = outcome == BH_ASSIGNED || outcome == BH_MISSING;
-                break;
-            default:
-                legal = outcome == BH_ERASED || outcome == BH_MISSING;
-                break;
-            }
-            check(legal, "%s answered %u", batch_operation_name((int)op), outcome);
+            check(batch_outcome_fits(op, outcome), "%s answered %u", batch_operation_name((int)op),
+                  outcome);
             // What a find reads was written for this key, whole, by someone.
             check(op != BH_FIND || is_stamped(s, batch_key(&all, i), batch_value(&all, i)),
                   "key %#llx has value %#llx, which nobody wrote for it",

@@ -68,7 +68,7 @@ static void fork_and_wait(bh_context *context, bh_table *table, int depth)
     check(child >= 0, "no process for the test itself");
     if (child == 0) {
         test_is_child();
-        (void)alarm(60); // a hang ends here
+        (void)alarm(1800); // a hang ends here
         live_as_a_child(context, table, depth);
         fflush(NULL);
         _exit(0);

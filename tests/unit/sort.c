@@ -126,6 +126,11 @@ static void refused_arguments(void **state)
     check_status(bh_sort(context, keys, 8, keys + 1, 8, 2), BH_ERR_ARGUMENT);
     check_status(bh_sort(context, keys, 8, values, 8, UINT64_MAX), BH_ERR_ARGUMENT);
     check_status(bh_sort(context, keys, 8, values, 8, UINT64_MAX / 8), BH_ERR_ARGUMENT);
+    // Numbers whose bytes can be counted, and yet are more than any memory has.
+    for (int bits = 54; bits < 64; bits++) {
+        check_status(bh_sort(context, keys, 4, NULL, 0, UINT64_C(1) << bits), BH_ERR_ARGUMENT);
+        check_status(bh_sort(context, keys, 4, values, 8, UINT64_C(1) << bits), BH_ERR_ARGUMENT);
+    }
     check_status(bh_sort(context, keys, 2, values, 8, 4), BH_ERR_UNSUPPORTED);
     check_status(bh_sort(context, keys, 0, values, 8, 4), BH_ERR_UNSUPPORTED);
     check_status(bh_sort(context, keys, 8, values, 16, 4), BH_ERR_UNSUPPORTED);

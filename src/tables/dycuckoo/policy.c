@@ -286,7 +286,7 @@ static void publish(dycuckoo *t)
 {
     bh_table *table = &t->table;
     bh_dy_geometry *g = &t->geometry;
-    uint64_t slots = 0, least;
+    uint64_t slots = 0;
     uint32_t i;
 
     for (i = 0; i < g->subtables; i++) {
@@ -303,8 +303,10 @@ static void publish(dycuckoo *t)
     table->slots = slots;
     set_room(table, fill_allowed(table, is_uneven(g)));
     set_allowances(table);
-    least = (uint64_t)(table->options.min_fill * (double)slots);
-    table->min_keys = table->options.min_fill > 0 && may_halve(t) ? least : 0;
+    /* Below 0 it means never, and is no number of keys. */
+    table->min_keys = table->options.min_fill > 0 && may_halve(t)
+                          ? (uint64_t)(table->options.min_fill * (double)slots)
+                          : 0;
 }
 
 /* What a device refuses before it begins costs nothing but what it was for. */

@@ -379,6 +379,7 @@ static void make_call(const scene_call *call)
 {
     const uint64_t begin = stamp;
     bh_status status = BH_OK;
+    bh_table_stats stats = {.struct_size = sizeof stats};
     key_state found[SCENE_KEYS];
 
     switch ((scene_what)call->what) {
@@ -400,6 +401,13 @@ static void make_call(const scene_call *call)
             const key_state *state = &found[named[i]];
             add_event(BH_FIND, named[i], 0, state->value,
                       state->present ? BH_FOUND : BH_MISSING, begin, stamp, 0);
+        }
+        break;
+    case SCENE_STATS:
+        status = bh_table_get_stats(table, &stats);
+        if (stats.keys > stats.slots) {
+            complain("the table says that it has %llu keys in %llu slots",
+                     (unsigned long long)stats.keys, (unsigned long long)stats.slots);
         }
         break;
     }
@@ -695,7 +703,7 @@ const char *scene_run_priorities(const fibers_priorities *priorities)
 static void print_call(FILE *to, const scene_call *call)
 {
     static const char *const what[] = {"SCENE_CALL",    "SCENE_APPLY", "SCENE_RESERVE",
-                                       "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT"};
+                                       "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT", "SCENE_STATS"};
     static const char *const ops[] = {"BH_FIND",  "BH_INSERT", "BH_INSERT_NEW", "BH_UPDATE",
                                       "BH_ERASE", "BH_ADD",    "BH_MIN",        "BH_MAX"};
 

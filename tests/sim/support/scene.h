@@ -40,7 +40,8 @@ typedef enum scene_what {
     SCENE_RESERVE, /* bh_reserve() of `count` keys */
     SCENE_COMPACT, /* bh_compact() */
     SCENE_CLEAR,   /* bh_clear() */
-    SCENE_EXPORT   /* bh_export() of everything at once */
+    SCENE_EXPORT,  /* bh_export() of everything at once */
+    SCENE_STATS    /* bh_table_get_stats() */
 } scene_what;
 
 typedef struct scene_element {
