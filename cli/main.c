@@ -5,14 +5,18 @@
  *
  * Exit status: 0 done, 1 failed, 2 wrong command line (error.h).
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "bulkhash/bulkhash.h"
 #include "commands.h"
 #include "error.h"
+#include "threads.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char help[] =
     "bulkhash: hash tables for arrays, with millions of keys in one go\n"
@@ -42,7 +46,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {{"count", count_command}, {"devices", devices_command}, {"bench", bench_command}};
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2)
         fail_usage("no command given; see bulkhash --help");
@@ -63,4 +67,32 @@ int main(int argc, char **argv)
         printf("bulkhash %s\n", bh_version());
     finish_standard_output();
     return EXIT_SUCCESS;
+}
+
+/* The command line, and in the end the exit status. */
+struct invocation {
+    int argc;
+    char **argv;
+    int status;
+};
+
+static void run_invocation(void *argument)
+{
+    struct invocation *invocation = argument;
+    invocation->status = run(invocation->argc, invocation->argv);
+}
+
+/* Where the stack is limited (`ulimit -s`) to less than the work needs, another thread does it. */
+int main(int argc, char **argv)
+{
+    struct invocation invocation = {.argc = argc, .argv = argv};
+    struct rlimit stack;
+
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= threads_stack_bytes)
+        return run(argc, argv);
+    if (!threads_run_elsewhere(run_invocation, &invocation))
+        fail("the stack is limited to %llu KiB, and the system gives no thread that has more; raise "
+             "the limit (ulimit -s)",
+             (unsigned long long)stack.rlim_cur >> 10);
+    return invocation.status;
 }
