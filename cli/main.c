@@ -11,12 +11,14 @@
 #include "commands.h"
 #include "error.h"
 #include "suggest.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -77,7 +79,7 @@ static void occupy_standard_descriptors(void)
     }
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     occupy_standard_descriptors();
     if (argc < 2)
@@ -98,4 +100,32 @@ int main(int argc, char **argv)
         fputs(help, stdout);
     finish_standard_output();
     return EXIT_SUCCESS;
+}
+
+/* The command line, and in the end the exit status. */
+struct invocation {
+    int argc;
+    char **argv;
+    int status;
+};
+
+static void run_invocation(void *argument)
+{
+    struct invocation *invocation = argument;
+    invocation->status = run(invocation->argc, invocation->argv);
+}
+
+/* Where the stack is limited (`ulimit -s`) to less than the work needs, another thread does it. */
+int main(int argc, char **argv)
+{
+    struct invocation invocation = {.argc = argc, .argv = argv};
+    struct rlimit stack;
+
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= threads_stack_bytes)
+        return run(argc, argv);
+    if (!threads_run_elsewhere(run_invocation, &invocation))
+        fail("the stack is limited to %llu KiB, and the system gives no thread that has more; raise "
+             "the limit (ulimit -s)",
+             (unsigned long long)stack.rlim_cur >> 10);
+    return invocation.status;
 }

@@ -29,26 +29,64 @@ static void *run(void *argument)
     return NULL;
 }
 
+/* Where the limit of the stack (`ulimit -s`) is small the system's default for threads is so, too. */
+static bool start(pthread_t *thread, struct group *group)
+{
+    pthread_attr_t attributes;
+    size_t bytes;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    bool started = pthread_attr_getstacksize(&attributes, &bytes) == 0 &&
+                   (bytes >= threads_stack_bytes ||
+                    pthread_attr_setstacksize(&attributes, threads_stack_bytes) == 0) &&
+                   pthread_create(thread, &attributes, run, group) == 0;
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* Starts up to `most` threads; answers how many. */
+static uint32_t group_start(struct group *group, uint32_t most)
+{
+    pthread_t thread;
+    uint32_t started = 0;
+
+    pthread_mutex_init(&group->lock, NULL);
+    pthread_cond_init(&group->ended, NULL);
+    pthread_mutex_lock(&group->lock);
+    while (started < most && start(&thread, group)) {
+        pthread_detach(thread);
+        started++;
+    }
+    group->running = started;
+    pthread_mutex_unlock(&group->lock);
+    return started;
+}
+
+static void group_wait(struct group *group)
+{
+    pthread_mutex_lock(&group->lock);
+    while (group->running > 0)
+        pthread_cond_wait(&group->ended, &group->lock);
+    pthread_mutex_unlock(&group->lock);
+    pthread_cond_destroy(&group->ended);
+    pthread_mutex_destroy(&group->lock);
+}
+
 void threads_run(uint32_t threads, void (*work)(void *argument), void *argument)
 {
     struct group group = {.work = work, .argument = argument};
-    pthread_t thread;
 
-    pthread_mutex_init(&group.lock, NULL);
-    pthread_cond_init(&group.ended, NULL);
-    pthread_mutex_lock(&group.lock);
-    while (group.running + 1 < threads && pthread_create(&thread, NULL, run, &group) == 0) {
-        pthread_detach(thread);
-        group.running++;
-    }
-    pthread_mutex_unlock(&group.lock);
-
+    group_start(&group, threads - 1);
     work(argument);
+    group_wait(&group);
+}
 
-    pthread_mutex_lock(&group.lock);
-    while (group.running > 0)
-        pthread_cond_wait(&group.ended, &group.lock);
-    pthread_mutex_unlock(&group.lock);
-    pthread_cond_destroy(&group.ended);
-    pthread_mutex_destroy(&group.lock);
+bool threads_run_elsewhere(void (*work)(void *argument), void *argument)
+{
+    struct group group = {.work = work, .argument = argument};
+    bool started = group_start(&group, 1) == 1;
+
+    group_wait(&group);
+    return started;
 }

@@ -170,6 +170,8 @@ typedef struct bh_system {
     void (*unreserve)(void *state, void *memory, uint64_t bytes);
     /* The page size that really lies under committed and touched memory, in bytes. */
     uint64_t (*page_bytes)(void *state, const void *memory, uint64_t bytes);
+    /* Calls run(argument) in a thread, which needs a stack of 64 KiB and what the system itself puts
+     * there. */
     int (*thread_start)(void *state, void (*run)(void *argument), void *argument, uint64_t *thread);
     void (*thread_join)(void *state, uint64_t thread);
     uint32_t (*processors)(void *state);
@@ -191,7 +193,8 @@ BH_API void bh_system_default_sized(bh_system *system, uint64_t struct_size);
  * threads, the calling one included, and returns when all have returned. No task ever waits for
  * another, so running them one after the other on one thread is right too. `width` says how many
  * tasks can run at once, at least 1. Both may be called by several threads at once. A task takes up
- * to 128 KiB of its thread's stack; so does any call of the library.
+ * to 64 KiB of its thread's stack; so does any call of the library. (On a GPU what CUDA's driver takes
+ * is added.)
  */
 typedef struct bh_executor {
     void *state;

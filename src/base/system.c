@@ -148,6 +148,28 @@ static uint64_t system_page_bytes(void *state, const void *memory, uint64_t byte
     return huge && huge >= resident / 2 ? BH__PAGE_HUGE : (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A thread's stack has this much at least, whatever the limit is (`ulimit -s`) from which the system
+ * derives the size. It is four times what a task may take (bulkhash.h), because the system puts the
+ * variables that each thread has of its own there, too. */
+#define STACK_LEAST ((size_t)256 << 10)
+
+static int start_thread(pthread_t *id, void *(*run)(void *argument), void *argument)
+{
+    pthread_attr_t attributes;
+    size_t bytes;
+    int failed = pthread_attr_init(&attributes);
+
+    if (failed)
+        return failed;
+    failed = pthread_attr_getstacksize(&attributes, &bytes);
+    if (!failed && bytes < STACK_LEAST)
+        failed = pthread_attr_setstacksize(&attributes, STACK_LEAST);
+    if (!failed)
+        failed = pthread_create(id, &attributes, run, argument);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
 /* pthread_create wants a function that returns a pointer. */
 typedef struct thread_start {
     void (*run)(void *argument);
@@ -179,7 +201,7 @@ static int system_thread_start(void *state, void (*run)(void *argument), void *a
     /* The program's signals are for the program's threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&id, NULL, thread_main, start);
+    failed = start_thread(&id, thread_main, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
         free(start);

@@ -12,6 +12,8 @@
  *     elements   0:a 1:b 2:a 3:a 4:c     ->  run: 0:a (the sum of 0, 2, 3), 1:b, 4:c
  *                                            twins: 2 and 3, of 0
  *
+ * All this takes more room than a stack should give; without memory for it nothing is folded.
+ *
  * A key that another one has pushed out of `seen` is seen anew: then it is run
  * twice, which is as good. When an element stalls, so do its twins: all are named
  * for the policy, and folded again when the slice goes on.
@@ -57,54 +59,70 @@ BH_FN int BH_DESIGN(worth_folding)(const bh__slice *slice, uint32_t total)
     return twins >= BH_FOLD_TWINS;
 }
 
-/* BH_ADD on a slice of `total` elements in which keys come again and again. */
-BH_FN_RARE void BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
+typedef struct BH_DESIGN(fold) {
+    BH_VALUE sum[BH_SLICE_MOST];
+    uint16_t seen[1u << BH_FOLD_SEEN_BITS];
+    uint16_t run[BH_SLICE_MOST];
+    uint16_t twin[BH_SLICE_MOST];
+    uint16_t twin_of[BH_SLICE_MOST];
+    uint8_t stalled[BH_SLICE_MOST];
+} BH_DESIGN(fold);
+
+/* BH_ADD on a slice of `total` elements in which keys come again and again. Answers 0, nothing done,
+ * when there is no memory for that. */
+BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
 {
+    const bh_system *system = slice->system;
+    BH_DESIGN(fold) *fold = (BH_DESIGN(fold) *)system->allocate(system->state, sizeof *fold);
     const BH_KEY *keys = (const BH_KEY *)slice->keys;
     const BH_VALUE *values = (const BH_VALUE *)slice->values;
-    uint16_t seen[1u << BH_FOLD_SEEN_BITS], run[BH_SLICE_MOST];
-    uint16_t twin[BH_SLICE_MOST], twin_of[BH_SLICE_MOST], *list = slice->list;
-    uint8_t stalled[BH_SLICE_MOST] = {0};
-    BH_VALUE sum[BH_SLICE_MOST];
+    uint16_t *list = slice->list;
     const uint32_t listed = slice->listed;
     uint32_t runs = 0, twins = 0, i;
 
+    if (!fold)
+        return 0;
+    for (i = 0; i < BH_SLICE_MOST; i++)
+        fold->stalled[i] = 0;
     /* Without branches: which element is a twin, no processor guesses. Every place of seen names the
      * first element in the beginning. */
     for (i = 0; i < 1u << BH_FOLD_SEEN_BITS; i++)
-        seen[i] = (uint16_t)(listed ? list[0] : 0);
+        fold->seen[i] = (uint16_t)(listed ? list[0] : 0);
     for (i = 0; i < total; i++) {
         uint16_t at = (uint16_t)(listed ? list[i] : i);
-        uint16_t *place = &seen[bh_fold_place(keys[at], BH_FOLD_SEEN_BITS)];
+        uint16_t *place = &fold->seen[bh_fold_place(keys[at], BH_FOLD_SEEN_BITS)];
         uint32_t is_twin = i && keys[*place] == keys[at];
+        uint16_t first = is_twin ? *place : at;
 
-        sum[at] = 0;
-        *place = is_twin ? *place : at;
-        sum[*place] = (BH_VALUE)(sum[*place] + values[at]);
-        run[runs] = at;
+        *place = first;
+        fold->sum[at] = 0;
+        fold->sum[first] = (BH_VALUE)(fold->sum[first] + values[at]);
+        fold->run[runs] = at;
         runs += !is_twin;
-        twin[twins] = at;
-        twin_of[twins] = *place;
+        fold->twin[twins] = at;
+        fold->twin_of[twins] = first;
         twins += is_twin;
     }
-    slice->list = run;
+    slice->list = fold->run;
     slice->listed = runs;
-    slice->values = sum;
+    slice->values = fold->sum;
     BH_DESIGN(run)(slice, BH_ADD);
     for (i = 0; i < slice->stalled; i++) {
-        list[i] = run[i];
-        stalled[run[i]] = 1;
+        list[i] = fold->run[i];
+        fold->stalled[fold->run[i]] = 1;
     }
     for (i = 0; i < twins; i++) {
-        if (stalled[twin_of[i]]) {
-            list[slice->stalled++] = twin[i];
+        if (fold->stalled[fold->twin_of[i]]) {
+            list[slice->stalled++] = fold->twin[i];
             continue;
         }
         slice->assigned++;
         if (slice->outcomes)
-            slice->outcomes[twin[i]] = BH_ASSIGNED;
+            slice->outcomes[fold->twin[i]] = BH_ASSIGNED;
     }
     slice->list = list;
     slice->listed = listed;
     slice->values = values;
+    system->release(system->state, fold, sizeof *fold);
+    return 1;
 }

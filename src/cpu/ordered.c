@@ -50,8 +50,11 @@ typedef struct ordered {
     bh_seed seed;
     bh__temporary temporary; /* where all arrays lie */
     uint32_t payload_bytes;
-    void *row_keys;
     void *row_payloads;
+    /* Of each part: how many rows it has, and where they go. */
+    uint64_t *counts;
+    uint64_t *keys_at;
+    uint64_t *payloads_at;
     bh__chunk chunk;
 } ordered;
 
@@ -74,6 +77,11 @@ static uint64_t lay(uint64_t *laid, uint64_t bytes)
     return at;
 }
 
+static uint64_t parts_of(uint64_t rows)
+{
+    return (rows - 1) / BH_ORDERED_PART + 1;
+}
+
 /* Takes memory for chunks of so many rows; answers 0 when there is none. */
 static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
 {
@@ -82,6 +90,7 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
     const int mixed = batch->ops != NULL, answers = mixed || batch->outcomes;
     const uint64_t if_mixed = mixed ? rows : 0, if_answers = answers ? rows : 0;
     const uint64_t payload_bytes = answers ? sizeof *o->chunk.row_index : value_bytes;
+    const uint64_t parts = parts_of(rows);
     uint64_t laid = 0;
     const uint64_t row_keys = lay(&laid, rows * key_bytes);
     const uint64_t row_payloads = lay(&laid, rows * payload_bytes);
@@ -96,6 +105,10 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
     const uint64_t wave_values = lay(&laid, rows * value_bytes);
     const uint64_t wave_ops = lay(&laid, if_mixed);
     const uint64_t wave_outcomes = lay(&laid, if_answers);
+    const uint64_t counts = lay(&laid, parts * sizeof *o->counts);
+    const uint64_t keys_at = lay(&laid, parts * sizeof *o->keys_at);
+    const uint64_t payloads_at = lay(&laid, parts * sizeof *o->payloads_at);
+    const uint64_t part_first = lay(&laid, (parts + 1) * sizeof *o->chunk.part_first);
     bh__chunk *c = &o->chunk;
     unsigned char *memory;
 
@@ -103,9 +116,12 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
         return 0;
     memory = o->temporary.memory;
     o->payload_bytes = (uint32_t)payload_bytes;
-    o->row_keys = memory + row_keys;
     o->row_payloads = payload_bytes ? memory + row_payloads : NULL;
-    c->row_keys = o->row_keys;
+    o->counts = (uint64_t *)(void *)(memory + counts);
+    o->keys_at = (uint64_t *)(void *)(memory + keys_at);
+    o->payloads_at = (uint64_t *)(void *)(memory + payloads_at);
+    c->part_first = (uint64_t *)(void *)(memory + part_first);
+    c->row_keys = memory + row_keys;
     c->row_index = answers ? (uint32_t *)o->row_payloads : NULL;
     c->row_values = answers ? NULL : o->row_payloads;
     c->row_segment = answers ? (uint32_t *)(void *)(memory + row_segment) : NULL;
@@ -116,8 +132,7 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
     c->next = mixed ? (uint32_t *)(void *)(memory + next) : NULL;
     c->names = (uint32_t *)(void *)(memory + names);
     c->names_next = mixed ? (uint32_t *)(void *)(memory + names_next) : NULL;
-    /* The keys of rows are of no use any more when those of segments are known. */
-    c->wave_keys = o->row_keys;
+    c->wave_keys = c->row_keys;
     c->wave_values = value_bytes ? memory + wave_values : NULL;
     c->wave_ops = mixed ? memory + wave_ops : NULL;
     c->wave_outcomes = answers ? memory + wave_outcomes : NULL;
@@ -254,11 +269,10 @@ static int make_rows(ordered *o)
     const bh__primitives *primitives = o->backend->primitives;
     const bh__where where = {&o->backend->system, &o->backend->executor, NULL};
     bh__chunk *c = &o->chunk;
-    uint64_t counts[BH_ORDERED_PARTS_MOST], keys_at[BH_ORDERED_PARTS_MOST];
-    uint64_t payloads_at[BH_ORDERED_PARTS_MOST], part;
     bh__partition p;
+    uint64_t part;
 
-    c->parts = (c->batch.n - 1) / BH_ORDERED_PART + 1;
+    c->parts = parts_of(c->batch.n);
     p.how.parts = (uint32_t)c->parts;
     p.how.shift = 0;
     p.how.seed = &o->seed;
@@ -267,19 +281,19 @@ static int make_rows(ordered *o)
     p.keys = c->batch.keys;
     p.payloads = c->row_index ? NULL : c->batch.values;
     p.n = c->batch.n;
-    p.counts = counts;
+    p.counts = o->counts;
     if (!primitives->partition_count(&where, &p))
         return 0;
     c->part_first[0] = 0;
     for (part = 0; part < c->parts; part++) {
         const uint64_t first = c->part_first[part];
 
-        keys_at[part] = (uint64_t)(uintptr_t)o->row_keys + first * p.key_bytes;
-        payloads_at[part] = (uint64_t)(uintptr_t)o->row_payloads + first * p.payload_bytes;
-        c->part_first[part + 1] = first + counts[part];
+        o->keys_at[part] = (uint64_t)(uintptr_t)c->row_keys + first * p.key_bytes;
+        o->payloads_at[part] = (uint64_t)(uintptr_t)o->row_payloads + first * p.payload_bytes;
+        c->part_first[part + 1] = first + o->counts[part];
     }
-    p.keys_at = keys_at;
-    p.payloads_at = p.payload_bytes ? payloads_at : NULL;
+    p.keys_at = o->keys_at;
+    p.payloads_at = p.payload_bytes ? o->payloads_at : NULL;
     (void)primitives->partition_scatter(&where, &p);
     primitives->partition_end(&where, &p);
     return 1;

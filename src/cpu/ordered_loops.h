@@ -24,9 +24,8 @@
 #include "cpu/ordered.h"
 #include "tables/effect.h"
 
-/* Parts of a chunk at most; keys of a part at most, of which there are half as many in a part of
- * random keys; places of the table of them. */
-#define BH_ORDERED_PARTS_MOST ((BH_ORDERED_CHUNK - 1) / BH_ORDERED_PART + 1)
+/* Keys of a part at most, of which there are half as many in a part of random keys; places of the
+ * table of them. */
 #define BH_ORDERED_KEYS_MOST (2 * BH_ORDERED_PART)
 #define BH_ORDERED_PLACES (4 * BH_ORDERED_PART)
 
@@ -42,7 +41,7 @@ typedef struct bh__chunk {
 
     /* Rows, part by part. In batches without outcomes rows have values instead of indexes. */
     uint64_t parts;
-    const void *row_keys;
+    void *row_keys; /* of no use any more when those of segments are known */
     const uint32_t *row_index;
     const void *row_values;
     uint32_t *row_segment; /* which segment of its part the row belongs to */
@@ -64,7 +63,7 @@ typedef struct bh__chunk {
     uint8_t *wave_outcomes;
 
     uint32_t crowded; /* a part has more keys than random ones would have */
-    uint64_t part_first[BH_ORDERED_PARTS_MOST + 1];
+    uint64_t *part_first; /* row of each part, and behind the last one */
 } bh__chunk;
 
 typedef struct bh__chunk_loops {
@@ -93,7 +92,9 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
     /* Of each place the number of a key, from 1 on; of each key its last segment. */
     uint16_t places[BH_ORDERED_PLACES] = {0};
     uint32_t last[BH_ORDERED_KEYS_MOST + 1];
-    BH_KEY known[BH_ORDERED_KEYS_MOST + 1];
+    /* The keys by their numbers take the places of rows that have been read: no more of them are known
+     * than that. */
+    BH_KEY *known = (BH_KEY *)c->row_keys + begin;
     uint32_t segments = 0, count = 0, i;
     uint8_t op = (uint8_t)c->batch.op;
     uint64_t name, r;
@@ -113,7 +114,7 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
             if (c->ops)
                 __builtin_prefetch(&c->batch.ops[index[r + BH_ORDERED_AHEAD]]);
         }
-        while ((number = places[place]) != 0 && known[number] != key)
+        while ((number = places[place]) != 0 && known[number - 1] != key)
             place = (place + 1) % BH_ORDERED_PLACES;
         if (c->ops)
             op = c->batch.ops[index[r]];
@@ -137,7 +138,7 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
                     c->names_next[begin + count] = (uint32_t)begin + segment;
                 number = ++count;
                 places[place] = (uint16_t)number;
-                known[number] = key;
+                known[number - 1] = key;
             }
             last[number] = segment;
             keys[segment] = key;

@@ -194,9 +194,8 @@ static void BH_DESIGN(slice_add)(bh__slice *slice)
 {
     const uint32_t total = slice->listed ? slice->listed : slice->count;
 
-    if (BH_VALUE_BYTES && BH_DESIGN(worth_folding)(slice, total))
-        BH_DESIGN(run_folded)(slice, total);
-    else
+    if (!BH_VALUE_BYTES || !BH_DESIGN(worth_folding)(slice, total) ||
+        !BH_DESIGN(run_folded)(slice, total))
         BH_DESIGN(run)(slice, BH_ADD);
 }
 

@@ -88,12 +88,11 @@ BH_FN bh_part_memory bh_part_memory_of(const bh__partition *p, uint64_t task)
 /* Whether rows are collected in blocks. */
 BH_FN int bh_part_in_blocks(const bh__partition *p)
 {
-    return p->tasks && p->n * (p->key_bytes + p->payload_bytes) >= BH_PART_BLOCKS_BYTES &&
+    return p->n * (p->key_bytes + p->payload_bytes) >= BH_PART_BLOCKS_BYTES &&
            p->rows_per_task >= (uint64_t)p->how.parts * BH_PART_BLOCKS_ROWS;
 }
 
-/* Says how many tasks there will be, at most `most`, and what they need; answers the bytes of all,
- * 0 when they need nothing. */
+/* Says how many tasks there will be, at most `most`, and what they need; answers the bytes of all. */
 BH_FN uint64_t bh_part_plan(const bh__where *where, bh__partition *p, uint64_t most)
 {
     const uint64_t least = 16ull * p->how.parts;
@@ -104,8 +103,6 @@ BH_FN uint64_t bh_part_plan(const bh__where *where, bh__partition *p, uint64_t m
     s = bh_shares_cut(where, p->n, least > BH_SHARE_LEAST ? least : BH_SHARE_LEAST, most);
     p->task_count = s.tasks;
     p->rows_per_task = s.rows;
-    if (s.tasks <= 1 && p->n * (p->key_bytes + p->payload_bytes) < BH_PART_BLOCKS_BYTES)
-        return 0;
     return s.tasks * p->task_bytes;
 }
 
@@ -187,21 +184,7 @@ static void bh_part_count_task(void *argument, uint64_t task)
     }
 }
 
-/* Without memory of its own: a few rows. */
-static void bh_part_count_few(const bh__partition *p)
-{
-    uint32_t part[BH_PART_BATCH], count, i;
-    uint64_t row;
-
-    for (row = 0; row < p->n; row += count) {
-        count = p->n - row < BH_PART_BATCH ? (uint32_t)(p->n - row) : BH_PART_BATCH;
-        bh_parts_of(p, row, count, part);
-        for (i = 0; i < count; i++)
-            p->counts[part[i]]++;
-    }
-}
-
-/* Counts, after the plan; where that wanted memory it is in p->tasks. */
+/* Counts, after the plan; the memory that it wants is in p->tasks. */
 static void bh_part_count_run(const bh__where *where, bh__partition *p)
 {
     uint64_t task;
@@ -209,10 +192,6 @@ static void bh_part_count_run(const bh__where *where, bh__partition *p)
 
     for (i = 0; i < p->how.parts; i++)
         p->counts[i] = 0;
-    if (!p->tasks) {
-        bh_part_count_few(p);
-        return;
-    }
     bh_tasks_run(where, bh_part_count_task, p, p->task_count);
     for (task = 0; task < p->task_count; task++) {
         const bh_part_memory m = bh_part_memory_of(p, task);
@@ -471,25 +450,12 @@ static void bh_part_scatter_task(void *argument, uint64_t task)
     }
 }
 
-/* The few rows that were counted without memory. */
-static void bh_part_scatter_few(const bh__partition *p)
-{
-    uint64_t at[BH__PARTS_MOST];
-
-    memset(at, 0, 8ull * p->how.parts);
-    bh_part_rows(p, 0, p->n, at);
-}
-
 static int bh_partition_scatter(const bh__where *where, bh__partition *p)
 {
     bh_part_job job = {p, bh_part_in_blocks(p), 1};
 
     if (!p->n)
         return 1;
-    if (!p->tasks) {
-        bh_part_scatter_few(p);
-        return 1;
-    }
     if (job.in_blocks && p->payload_bytes)
         job.together = bh_part_lines_agree(p);
     bh_tasks_run(where, bh_part_scatter_task, &job, p->task_count);

@@ -15,7 +15,8 @@
  *
  * A part that is too large, because keys are skewed or there are more than fit in one step, is
  * partitioned again: by the thread that has it, or, if it is so large that the others would wait
- * for it, by all. Every step takes 8 bits off (or all that differ), so there are at most 8.
+ * for it, by all. A step into 2^b parts takes b bits off (or all that differ), and a part that is not
+ * much too large has few parts, so where keys are hostile there are up to 64 steps, one in the other.
  * Between steps rows are in one of two places, `side` 0 (spare) and 1 (out), and go to and fro.
  */
 #ifndef BH_PRIMITIVES_SORT_H
@@ -28,8 +29,9 @@
 #define BH_SORT_LEAF_BYTES (640u << 10)
 #define BH_SORT_PLAN_BYTES (512u << 10)
 
-/* A leaf for which there is room on the stack: nothing is allocated, nobody woken. */
-#define BH_SORT_FEW_BYTES (32u << 10)
+/* A leaf for which there is room on the stack: nothing is allocated, nobody woken. It is two of
+ * these, of the 64 KiB that a call may take in all. */
+#define BH_SORT_FEW_BYTES (8u << 10)
 
 /* Up to here inserting is faster than counting 256 digits. */
 #define BH_SORT_INSERT 24u
@@ -37,6 +39,10 @@
 #define BH_SORT_DIGIT_BITS 8u
 #define BH_SORT_DIGITS 3u /* of a leaf at a time */
 #define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
+
+/* The parts of all steps but the first that a row goes through, at most: a step into 2^b parts takes
+ * off b bits of 64, b is 8 at most, and so eight steps into 256 parts have the most. */
+#define BH_SORT_COUNTS_MOST (8u * 256u)
 
 typedef struct bh_sort_job bh_sort_job;
 
@@ -54,8 +60,9 @@ struct bh_sort_job {
     uint32_t payload_bytes;
     int stream;         /* there is so much output that it would only push rows out of the caches */
     uint64_t leaf_most; /* rows */
-    void *memory;       /* for partitions: of one task each, or of all together */
+    char *memory;       /* for steps: of one task each, or of all together */
     uint64_t task_bytes;
+    uint64_t *counts; /* of the steps that a task does alone, BH_SORT_COUNTS_MOST for each task */
     uint64_t shares; /* so many tasks can partition together */
     char *leaves;    /* and for leaves, of one task each */
     uint64_t tasks;  /* so many can sort parts */
@@ -106,8 +113,9 @@ static void bh_sort_differ_task(void *argument, uint64_t task)
 }
 
 /* How many bits, from the lowest on, have all that differs; 0: the keys are alike. A few keys are
- * often enough to know that it is all of them. */
-static uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t n,
+ * often enough to know that it is all of them. (Not inlined: what it has on the stack is not to be
+ * there once for every step that others stand in.) */
+BH_FN_RARE uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t n,
                              uint32_t key_bytes, uint64_t tasks)
 {
     const uint64_t few = n < 256 ? n : 256;
@@ -335,6 +343,12 @@ BH_SORT_LEAF(8, 8, 16)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+/* Parts of a step other than the first, at most. */
+BH_FN uint32_t bh_sort_parts_most(uint32_t bits)
+{
+    return bits < 8 ? 1u << bits : 256;
+}
+
 /* So many parts that one of them is a leaf as planned, if they are alike; a power of two. */
 static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t most)
 {
@@ -346,16 +360,23 @@ static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t mo
     return parts;
 }
 
+/* Bytes of memory with which one task can do a step: where its parts go, and what partition needs. */
+static uint64_t bh_sort_step_bytes(const bh_sort_job *job, uint32_t parts)
+{
+    return bh_part_lines_up(16ull * parts) +
+           bh_part_task_bytes(parts, job->key_bytes, job->payload_bytes);
+}
+
 /*
  * Partitions rows, `keys` and `payloads`, into the rows from `first` on of one side, by the highest
  * `parts` (a power of two) of `bits` bits. By one task with the memory given, or by as many as it
- * is for.
+ * is for. (Not inlined, as bh_sort_bits.)
  */
-static void bh_sort_step(const bh_sort_job *job, const void *keys, const void *payloads,
-                         uint64_t first, uint64_t rows, uint32_t side, uint32_t bits,
-                         uint32_t parts, void *memory, uint64_t tasks, uint64_t *counts)
+BH_FN_RARE void bh_sort_step(const bh_sort_job *job, const void *keys, const void *payloads,
+                             uint64_t first, uint64_t rows, uint32_t side, uint32_t bits,
+                             uint32_t parts, char *memory, uint64_t tasks, uint64_t *counts)
 {
-    uint64_t keys_at[BH_SORT_PARTS_MOST], payloads_at[BH_SORT_PARTS_MOST];
+    uint64_t *keys_at = (uint64_t *)(void *)memory, *payloads_at = keys_at + parts;
     const uint32_t part_bits = (uint32_t)__builtin_ctz(parts);
     uint64_t at = first;
     bh__partition p;
@@ -372,8 +393,8 @@ static void bh_sort_step(const bh_sort_job *job, const void *keys, const void *p
     p.counts = counts;
     p.keys_at = keys_at;
     p.payloads_at = payloads_at;
-    if (bh_part_plan(job->where, &p, tasks))
-        p.tasks = memory;
+    (void)bh_part_plan(job->where, &p, tasks);
+    p.tasks = memory + bh_part_lines_up(16ull * parts);
     bh_part_count_run(job->where, &p);
     for (i = 0; i < parts; i++) {
         keys_at[i] = (uint64_t)(uintptr_t)bh_element_at(job->keys[side], p.key_bytes, at);
@@ -396,13 +417,13 @@ static void bh_sort_copy_out(const bh_sort_job *job, uint64_t first, uint64_t ro
 }
 
 /* Sorts rows that lie on `side` into the output: by the calling thread, with the memory of one
- * task. */
+ * task. Keys can be such that each step takes one bit off, so what a step must keep while its parts
+ * are sorted is not on the stack, but from `counts` on. */
 static void bh_sort_alone(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
-                          uint64_t task)
+                          uint64_t task, uint64_t *counts)
 {
     const void *keys = bh_element_of(job->keys[side], job->key_bytes, first);
     const void *payloads = bh_element_of(job->payloads[side], job->payload_bytes, first);
-    uint64_t counts[256];
     uint32_t parts, bits, i;
 
     if (!rows)
@@ -419,13 +440,19 @@ static void bh_sort_alone(const bh_sort_job *job, uint64_t first, uint64_t rows,
             bh_sort_copy_out(job, first, rows);
         return;
     }
-    parts = bh_sort_parts(job, rows, 256);
+    parts = bh_sort_parts(job, rows, bh_sort_parts_most(bits));
     bh_sort_step(job, keys, payloads, first, rows, !side, bits, parts,
-                 (char *)job->memory + task * job->task_bytes, 1, counts);
+                 job->memory + task * job->task_bytes, 1, counts);
     for (i = 0; i < parts; i++) {
-        bh_sort_alone(job, first, counts[i], !side, task);
+        bh_sort_alone(job, first, counts[i], !side, task, counts + parts);
         first += counts[i];
     }
+}
+
+static void bh_sort_by_task(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
+                            uint64_t task)
+{
+    bh_sort_alone(job, first, rows, side, task, job->counts + task * BH_SORT_COUNTS_MOST);
 }
 
 /* Parts that the tasks take in turn. */
@@ -453,17 +480,18 @@ static void bh_sort_share_task(void *argument, uint64_t task)
             for (; done < i; done++)
                 first += s->counts[done];
             if (s->counts[i] <= s->most)
-                bh_sort_alone(s->job, first, s->counts[i], s->side, task);
+                bh_sort_by_task(s->job, first, s->counts[i], s->side, task);
         }
     }
 }
 
-static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side);
+static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
+                             uint64_t *counts);
 
 /* Sorts the parts of a step that all tasks have done: the small ones one task each, then each of the
- * large ones by all. */
+ * large ones by all, which keep their counts from `more` on. */
 static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uint32_t parts,
-                             uint64_t first, uint64_t rows, uint32_t side)
+                             uint64_t first, uint64_t rows, uint32_t side, uint64_t *more)
 {
     bh_sort_share share = {job, counts, first, rows / (4 * job->tasks), 0, parts, side};
     uint32_t i;
@@ -473,34 +501,43 @@ static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uin
     bh_tasks_run(job->where, bh_sort_share_task, &share, job->tasks);
     for (i = 0; i < parts; i++) {
         if (counts[i] > share.most)
-            bh_sort_together(job, first, counts[i], side);
+            bh_sort_together(job, first, counts[i], side, more);
         first += counts[i];
     }
 }
 
 /* As bh_sort_alone, by all tasks. */
-static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side)
+static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
+                             uint64_t *counts)
 {
     const void *keys = bh_element_of(job->keys[side], job->key_bytes, first);
-    const uint32_t bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->shares);
-    uint64_t counts[256];
-    uint32_t parts = bh_sort_parts(job, rows, 256);
+    uint32_t parts, bits;
 
     if (job->tasks == 1) {
-        bh_sort_alone(job, first, rows, side, 0);
+        bh_sort_by_task(job, first, rows, side, 0);
         return;
     }
+    bits = bh_sort_bits(job->where, keys, rows, job->key_bytes, job->shares);
     if (!bits) {
         if (!side)
             bh_sort_copy_out(job, first, rows);
         return;
     }
+    parts = bh_sort_parts(job, rows, bh_sort_parts_most(bits));
     bh_sort_step(job, keys, bh_element_of(job->payloads[side], job->payload_bytes, first), first,
                  rows, !side, bits, parts, job->memory, job->shares, counts);
-    bh_sort_parts_of(job, counts, parts, first, rows, !side);
+    bh_sort_parts_of(job, counts, parts, first, rows, !side, counts + parts);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
+
+/* All rows are a leaf for which there is room here. (Not inlined: others need that room.) */
+BH_FN_RARE void bh_sort_few(const bh_sort_job *job, const bh__sort *s)
+{
+    uint64_t memory[2 * BH_SORT_FEW_BYTES / 8];
+
+    job->leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, memory, 0);
+}
 
 static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
 {
@@ -520,16 +557,18 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
                        BH_SORT_LEAF_BYTES / row_bytes,
                        NULL,
                        0,
+                       NULL,
                        1,
                        NULL,
                        1};
-    uint64_t few[2 * BH_SORT_FEW_BYTES / 8], counts_bytes, leaves_bytes, bytes;
-    uint64_t *counts;
+    uint64_t counts_bytes, leaves_bytes, bytes;
+    uint64_t *counts, *more; /* of the first step; of others that all tasks do */
     uint32_t parts, bits;
+    char *memory;
 
     if (s->n <= BH_SORT_FEW_BYTES / row_bytes) {
         if (s->n)
-            job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, few, 0);
+            bh_sort_few(&job, s);
         return 1;
     }
     if (width > 1 && s->n >= 2 * BH_SHARE_LEAST)
@@ -541,7 +580,16 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         while (job.tasks > 1 && parts < 8 * job.tasks && parts < 256 && s->n / parts > 1024)
             parts *= 2;
     }
-    job.task_bytes = bh_part_task_bytes(parts < 256 ? 256 : parts, s->key_bytes, s->payload_bytes);
+    if (parts == 1) {
+        bytes = 2 * BH_SORT_LEAF_BYTES;
+        memory = (char *)where->system->allocate(where->system->state, bytes);
+        if (!memory)
+            return 0;
+        job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, memory, 0);
+        where->system->release(where->system->state, memory, bytes);
+        return 1;
+    }
+    job.task_bytes = bh_sort_step_bytes(&job, parts < 256 ? 256 : parts);
     if (job.tasks > 1) {
         job.shares = ((4ull << 20) + s->n / 16 - 8 * parts) / job.task_bytes;
         if (job.shares > BH_SHARES_EACH * job.tasks)
@@ -549,23 +597,22 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         if (job.tasks > job.shares)
             job.tasks = job.shares;
     }
-    counts_bytes = bh_part_lines_up(8ull * parts);
+    counts_bytes = bh_part_lines_up(8ull * parts) + (1 + job.tasks) * 8 * BH_SORT_COUNTS_MOST;
     leaves_bytes = job.tasks * 2 * BH_SORT_LEAF_BYTES;
     bytes = counts_bytes + leaves_bytes + job.shares * job.task_bytes;
-    counts = (uint64_t *)where->system->allocate(where->system->state, bytes);
-    if (!counts)
+    memory = (char *)where->system->allocate(where->system->state, bytes);
+    if (!memory)
         return 0;
-    job.leaves = (char *)counts + counts_bytes;
+    more = (uint64_t *)(void *)memory;
+    job.counts = more + BH_SORT_COUNTS_MOST;
+    counts = job.counts + job.tasks * BH_SORT_COUNTS_MOST;
+    job.leaves = memory + counts_bytes;
     job.memory = job.leaves + leaves_bytes;
-    if (parts == 1) {
-        job.leaf(s->keys, s->payloads, s->n, s->keys_out, s->payloads_out, job.leaves, 0);
-    } else {
-        bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.shares);
-        bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.shares,
-                     counts);
-        bh_sort_parts_of(&job, counts, parts, 0, s->n, 0);
-    }
-    where->system->release(where->system->state, counts, bytes);
+    bits = bh_sort_bits(where, s->keys, s->n, s->key_bytes, job.shares);
+    bh_sort_step(&job, s->keys, s->payloads, 0, s->n, 0, bits, parts, job.memory, job.shares,
+                 counts);
+    bh_sort_parts_of(&job, counts, parts, 0, s->n, 0, more);
+    where->system->release(where->system->state, memory, bytes);
     return 1;
 }
 

@@ -481,6 +481,59 @@ static void threads_without_memory(void **state)
     }
 }
 
+/* Additions to a few keys are added up first, in memory that is asked for: without it, too, each
+ * element that is not marked BH_NOT_DONE counts once. */
+static void additions_to_few_keys(void **state)
+{
+    const uint64_t n = test_scaled_large(30000), keys = 7;
+    (void)state;
+
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        bool fired = true;
+
+        for (uint64_t nth = 1; fired; nth++) {
+            watched_system watched;
+            test_executor executor;
+            bh_context *context = NULL;
+            bh_table *table = NULL;
+            batch all = batch_new(8, 8, n), sums = batch_new(8, 8, keys);
+            bh_status status = BH_OK;
+            uint64_t done = 0, sum = 0;
+
+            check(nth < MOST_REQUESTS, "additions ask the system without end");
+            watched_start(&watched);
+            context = watched_context(&watched, &executor, false);
+            table = table_new(context, 8, 8, 100);
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all, i, i % keys, 1);
+            }
+            for (uint64_t i = 0; i < keys; i++) {
+                batch_set(&sums, i, i, 0);
+            }
+            check_status(batch_call(table, BH_INSERT, &sums), BH_OK);
+            watched_refuse(&watched, WATCH_BIT(WATCH_ALLOCATE), nth, for_ever);
+            status = batch_call(table, BH_ADD, &all);
+            fired = watched_allow(&watched) > 0;
+            done = batch_count(&all, BH_ASSIGNED);
+            check(done + batch_count(&all, BH_NOT_DONE) == n, "other outcomes");
+            check(status == (done == n ? BH_OK : BH_ERR_MEMORY), "%s with %llu of %llu done",
+                  bh_status_name(status), (unsigned long long)done, (unsigned long long)n);
+            check(done == n || test_design() != BH_DYCUCKOO, "nothing need be left undone");
+            check_status(batch_call(table, BH_FIND, &sums), BH_OK);
+            for (uint64_t i = 0; i < keys; i++) {
+                sum += batch_value(&sums, i);
+            }
+            check(sum == done, "%llu elements done, and the sums are %llu",
+                  (unsigned long long)done, (unsigned long long)sum);
+            batch_free(&all);
+            batch_free(&sums);
+            bh_table_destroy(table);
+            bh_context_destroy(context);
+            watched_end(&watched);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +544,7 @@ int main(void)
         cmocka_unit_test(reserve),
         cmocka_unit_test(no_threads),
         cmocka_unit_test(threads_without_memory),
+        cmocka_unit_test(additions_to_few_keys),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

@@ -822,12 +822,12 @@ static void sort_of_few_asks_for_nothing(void **state)
     rng random = random_start(test_seed() + 11);
     const uint64_t allocations = watched_calls(&watched, WATCH_ALLOCATE);
     const uint64_t runs = atomic_load(&executors[THREADS].runs);
-    const sort_case few = {4, 4, true, true, false, 4096, KEYS_RANDOM};
+    const sort_case few = {4, 4, true, true, false, 1024, KEYS_RANDOM};
     (void)state;
 
     sort_check(&places[THREADS], &few, &random);
-    check(watched_calls(&watched, WATCH_ALLOCATE) == allocations, "an allocation for 4096 rows");
-    check(atomic_load(&executors[THREADS].runs) == runs, "tasks for 4096 rows");
+    check(watched_calls(&watched, WATCH_ALLOCATE) == allocations, "an allocation for 1024 rows");
+    check(atomic_load(&executors[THREADS].runs) == runs, "tasks for 1024 rows");
 }
 
 /* --- reduce_by_key ------------------------------------------------------------------------ */

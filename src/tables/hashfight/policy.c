@@ -80,8 +80,8 @@ static uint64_t regions_most(const bh_table *table)
 #define BH_HF_CHUNK_FAR (1u << 26)
 #endif
 
-/* Elements of a small call, which is sorted on the stack: with what sorting takes it must stay well
- * below the 128 KiB that a call may have. */
+/* Elements of a small call, which is sorted on the stack: with what sorting takes (as much again) it
+ * must stay well below the 64 KiB that a call may have. */
 #define SMALL_CHUNK 512
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
