@@ -89,6 +89,7 @@ void run_peers(bench *b);
 void run_hashfight(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
+void run_full(bench *b); /* on the CPU and on a GPU */
 void run_primitives(bench *b);
 void run_gpu_limits(bench *b);
 void run_gpu_operations(bench *b);

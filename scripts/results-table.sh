@@ -2,7 +2,7 @@
 # Turns what scripts/results.sh has measured into tables (see --help).
 set -euo pipefail
 export LC_ALL=C
-experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile lines primitives'
+experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile full lines primitives'
 begin='<!-- results: begin -->' end='<!-- results: end -->'
 
 usage() {

@@ -408,6 +408,17 @@ BH_API void bh_table_destroy(bh_table *table);
  * BH_ERR_FULL or BH_ERR_MEMORY; the table stays whole and usable, and a call with just the
  * elements that were not done resumes.
  *
+ * What refusing costs: about as much as placing the same keys, also when the call is repeated. A table
+ * that holds fewer keys than max_fill allows, and fewer than 0.97 of its slots (0.95 with 4 slots in a
+ * bucket, 0.93 with 3), refuses no key, unless keys that collide on purpose were sent to a table with
+ * a fixed seed. Beyond that BH_DYCUCKOO searches for a place as far as insertions and erasures have paid
+ * for: one look at a bucket for each key inserted, 16 for each erased. For placing and refusing keys
+ * BH_DYCUCKOO holds the table alone for at most 40,960 looks at buckets at a time (on a GPU 7,680).
+ * Passes over the table come on top: each doubling of a subtable is one, a call of n keys into s slots
+ * causes at most subtables * (1 + log2(1 + n / s)) of them where no keys collide on purpose, and a
+ * table takes another seed once. BH_HASHFIGHT sorts each call and holds the table alone for it, a part
+ * of at most 4,194,304 elements at a time, 67,108,864 on a GPU.
+ *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
  * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. On a CPU calls
  * that cannot insert never return the last two. On a GPU every call may return BH_ERR_MEMORY (no
