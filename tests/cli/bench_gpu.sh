@@ -81,6 +81,8 @@ find, pinned, half .*G keys copied/s .*ratio
 find, pageable .*ratio
 find, pageable, half .*ratio
 insert, pinned .*ratio
+8\+8 to 0.97, first call .*times the time of placing all
+4\+4 to 0.85, longest hold .*ms
 END
 
 expect_success "$BULKHASH" "${few[@]}" -w 8,4 -e operations -e growth -e host -e limits --json
