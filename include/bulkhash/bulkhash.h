@@ -409,11 +409,12 @@ BH_API void bh_table_destroy(bh_table *table);
  * elements that were not done resumes.
  *
  * What refusing costs: about as much as placing the same keys, also when the call is repeated. A table
- * that holds fewer keys than max_fill allows, and fewer than 0.97 of its slots (0.95 with 4 slots in a
- * bucket, 0.93 with 3), refuses no key, unless keys that collide on purpose were sent to a table with
- * a fixed seed. Beyond that BH_DYCUCKOO searches for a place as far as insertions and erasures have paid
- * for: one look at a bucket for each key inserted, 16 for each erased. For placing and refusing keys
- * BH_DYCUCKOO holds the table alone for at most 40,960 looks at buckets at a time (on a GPU 7,680).
+ * that holds fewer keys than max_fill allows refuses none as long as less than 0.97 of its slots are in
+ * use (0.95 with 4 slots in a bucket, 0.93 with 3; 0.95 times that while its subtables differ in
+ * size), unless keys that collide on purpose were sent to a table with a fixed seed. Beyond that fill
+ * BH_DYCUCKOO searches for a place as far as insertions and erasures have paid for it: one look at a
+ * bucket for each key inserted, 16 for each erased. For placing and refusing keys BH_DYCUCKOO holds the
+ * table alone for at most 40,960 looks at buckets at a time (on a GPU 7,680).
  * Passes over the table come on top: each doubling of a subtable is one, a call of n keys into s slots
  * causes at most subtables * (1 + log2(1 + n / s)) of them where no keys collide on purpose, and a
  * table takes another seed once. BH_HASHFIGHT sorts each call and holds the table alone for it, a part

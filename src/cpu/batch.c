@@ -140,11 +140,9 @@ static int run_slice(call *c, worker *w)
     if (c->takes_room)
         slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
     slice->turnover = bh__turnover(table);
-    slice->looks = looks = bh__looks_allowed(table);
+    slice->looks = looks = bh__looks_take(table);
     c->kernel(slice);
-    /* Searches that are not charged have all they want; what they find in vain the policy sees. */
-    if (slice->looks < looks && looks != BH_LOOKS_FREE)
-        bh__looks_spend(&table->allowance[1], looks - slice->looks);
+    bh__looks_give(table, looks, slice->looks);
     bh__slice_settle(table, slice);
     if (slice->erased && bh__keys_settled(table) < table->min_keys) {
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);

@@ -317,10 +317,14 @@ static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
     }
 }
 
-/* How many elements of a launch have searched for a path. */
-static uint64_t searches_of(const bh__cuda_job *job)
+/* The looks that the searches of a launch have made, or more: where they are not a stage of their own
+ * whoever stalled may have searched. */
+static uint64_t looks_of(const bh__cuda_job *job)
 {
-    return job->parked_count[1] < job->searches ? job->parked_count[1] : job->searches;
+    const uint64_t searched = job->parked_count[1] ? job->parked_count[1] : job->stalled_count;
+    const uint64_t looks = searched * BH_LOOKS_OF_SEARCH;
+
+    return looks < job->slice.looks ? looks : job->slice.looks;
 }
 
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
@@ -360,7 +364,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
     job->slice.moved = job->moved != 0;
     if (!error && allowance != table->allowance)
-        bh__looks_spend(allowance, searches_of(job) * BH_LOOKS_OF_SEARCH);
+        bh__looks_spend(allowance, looks_of(job));
     /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
     job->slice.target = names ? table->target : schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);

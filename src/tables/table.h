@@ -209,7 +209,7 @@ typedef struct bh__policy bh__policy;
  *   beyond            any key may be refused. All searches are charged.
  */
 typedef struct bh__allowance {
-    uint64_t left; /* as a signed number: a search that was begun is finished */
+    uint64_t left; /* as a signed number: searches that are not charged beforehand may overdraw it */
     uint64_t most; /* what it is filled up to */
 } bh__allowance;
 
@@ -334,17 +334,24 @@ struct bh__policy {
 /* The policy of a design, NULL when this version does not have it. */
 const bh__policy *bh__policy_of(bh_design design);
 
-/* Takes up to `wanted` from the room for new keys, and gives back what was not used. */
-static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
+/* Takes up to `wanted` from a number that several slices share; nothing where it is 0 or, as a signed
+ * number, below. */
+static inline uint64_t bh__take(uint64_t *from, uint64_t wanted)
 {
-    uint64_t room = bh__atomic_load(&table->room, __ATOMIC_RELAXED);
+    uint64_t left = bh__atomic_load(from, __ATOMIC_RELAXED);
     uint64_t taken;
 
     do {
-        taken = room < wanted ? room : wanted;
-    } while (taken && !bh__atomic_swap_if(&table->room, &room, room - taken, __ATOMIC_RELAXED,
+        taken = (int64_t)left <= 0 ? 0 : left < wanted ? left : wanted;
+    } while (taken && !bh__atomic_swap_if(from, &left, left - taken, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     return taken;
+}
+
+/* The same from the room for new keys, and gives back what was not used. */
+static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
+{
+    return bh__take(&table->room, wanted);
 }
 
 static inline void bh__room_give(bh_table *table, uint64_t unused)
@@ -454,10 +461,28 @@ static inline void bh__looks_earn(bh_table *table, uint64_t looks)
 
     for (i = 0; looks && i < 2; i++) {
         bh__allowance *a = &table->allowance[i];
+        const int64_t missing =
+            (int64_t)(a->most - bh__atomic_load(&a->left, __ATOMIC_RELAXED));
 
-        if ((int64_t)bh__atomic_load(&a->left, __ATOMIC_RELAXED) < (int64_t)a->most)
-            bh__atomic_add(&a->left, looks, __ATOMIC_RELAXED);
+        if (missing > 0)
+            bh__atomic_add(&a->left, looks < (uint64_t)missing ? looks : (uint64_t)missing,
+                           __ATOMIC_RELAXED);
     }
+}
+
+/* Takes looks for a slice, one for each of its elements, so that others have some too; gives back those
+ * that it has not made. Searches that are not charged have all they want. */
+static inline uint64_t bh__looks_take(bh_table *table)
+{
+    bh__allowance *a = bh__allowance_of(table);
+
+    return a == table->allowance ? bh__looks_allowed(table) : bh__take(&a->left, BH_SLICE_MOST);
+}
+
+static inline void bh__looks_give(bh_table *table, uint64_t taken, uint64_t unused)
+{
+    if (taken != BH_LOOKS_FREE && unused)
+        bh__atomic_add(&table->allowance[1].left, unused, __ATOMIC_RELAXED);
 }
 
 static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)

@@ -557,7 +557,7 @@ BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t 
     return DY(put)(line, meta, op->key, DY(given)(slice, op->at), guest);
 }
 
-/* The key is nowhere, and no room has been set aside for it. */
+/* The key is nowhere, as was looked up, and no room has been set aside for it. */
 BH_FN bh_answer DY(no_room)(bh__slice *slice)
 {
     slice->stalled_room = 1;
@@ -788,8 +788,8 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
                 return DY(begin_evict)(slice, op, line, view.meta, next);
             return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
-        if (!slice->room)
-            return DY(no_room)(slice);
+        if (!slice->room) /* it may be refused for that, so it must have been so at one instant */
+            return bh_load64(bh_dy_at(line)) == view.meta ? DY(no_room)(slice) : BH_RETRY;
         if (DY(rather_away)(slice, op))
             return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
@@ -810,14 +810,13 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         return BH_RETRY;
     home_full = DY(full)(home.meta);
     other_full = DY(full)(other.meta);
-    /* As it seems: whoever sees to those that stall finds out, and who has moved a resident comes
-     * here again. On a GPU thousands of threads that lock two buckets only to see this would keep
-     * each other waiting. */
-    if (bh_inserts(kind) && !home.match && !other.match) {
-        if (!slice->room)
-            return DY(no_room)(slice);
-        if (home_full && other_full)
-            return DY(begin_search)(slice, op, next);
+    /* Whoever stalls may be refused, so the key was in neither bucket at one instant: if home's word is
+     * what it was, the key did not move between the two looks. This takes no locks: on a GPU thousands
+     * of threads that lock two buckets only to see this would keep each other waiting. */
+    if (bh_inserts(kind) && !home.match && !other.match && (!slice->room || (home_full && other_full))) {
+        if (bh_load64(bh_dy_at(line)) != other.meta || bh_load64(bh_dy_at(op->home)) != home.meta)
+            return BH_RETRY;
+        return slice->room ? DY(begin_search)(slice, op, next) : DY(no_room)(slice);
     }
     if (!DY(lock)(op->home, &home))
         return BH_RETRY;
@@ -1323,7 +1322,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
     slice.ops = 0;
     slice.system = 0;
     slice.op = BH_INSERT_NEW;
-    slice.turnover = slice.no_paths = 0;
+    slice.turnover = slice.no_paths = slice.moved = slice.stalled_path = slice.stalled_room = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
     slice.looks = BH_LOOKS_FREE;

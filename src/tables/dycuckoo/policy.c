@@ -54,6 +54,11 @@
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
 #define PASS_BUCKETS 4096
 
+/* Where subtables differ in size, the large ones have buckets that few keys want: then keys find a place
+ * up to so much of the fill that holds for even ones. (With four subtables one of which has doubled, of
+ * buckets of 3 slots no more than 0.926 can be filled at all.) */
+#define UNEVEN_SURE 0.95
+
 /* Looks of so many whole searches may be made in vain while every key should find a place; beyond that
  * fill a look for every two slots, and no more than these. A device searches with one thread: there
  * it is one search. */
@@ -110,10 +115,17 @@ static double fill_allowed(const bh_table *table, int uneven)
  * short of it. In tables of 1,000 to 4 million keys the first failed search was never below 0.94
  * with 3 slots, 0.96 with 4, and 0.98 with 7.
  */
-static double placeable_fill(const bh_table *table)
+static double most_placeable(const bh_table *table)
 {
     uint32_t slots = slots_per_bucket(table);
-    double most = slots <= 3 ? 0.93 : slots <= 4 ? 0.95 : HIGHEST_MAX_FILL;
+
+    return slots <= 3 ? 0.93 : slots <= 4 ? 0.95 : HIGHEST_MAX_FILL;
+}
+
+/* The same, or max_fill if that is less. */
+static double placeable_fill(const bh_table *table)
+{
+    double most = most_placeable(table);
 
     return table->options.max_fill < most ? table->options.max_fill : most;
 }
@@ -270,11 +282,14 @@ static int is_far(const bh_table *table)
 }
 
 /* What searches for places may cost from now on. */
-static void set_allowances(bh_table *table)
+static void set_allowances(bh_table *table, int uneven)
 {
     uint64_t vain = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : VAIN_SEARCHES * BH_DY_SEARCH_LOOKS, i;
+    double most = placeable_fill(table);
 
-    table->sure_keys = (uint64_t)(placeable_fill(table) * (double)table->slots);
+    if (uneven && most > UNEVEN_SURE * most_placeable(table))
+        most = UNEVEN_SURE * most_placeable(table);
+    table->sure_keys = (uint64_t)(most * (double)table->slots);
     table->allowance[0].most = vain;
     table->allowance[1].most = table->slots / 2 < vain ? table->slots / 2 : vain;
     for (i = 0; i < 2; i++)
@@ -302,7 +317,7 @@ static void publish(dycuckoo *t)
     }
     table->slots = slots;
     set_room(table, fill_allowed(table, is_uneven(g)));
-    set_allowances(table);
+    set_allowances(table, is_uneven(g));
     /* Below 0 it means never, and is no number of keys. */
     table->min_keys = table->options.min_fill > 0 && may_halve(t)
                           ? (uint64_t)(table->options.min_fill * (double)slots)
@@ -792,7 +807,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
  */
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
-    int growing;
+    int growing, tried = 0;
 
     /* Running slices set room aside that they may not need: now that none runs, there may be room
      * for what found none. The second time the slice is finished here, or others could take the
@@ -803,6 +818,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     }
     growing = *may_grow && !table->room;
     if (!growing) {
+        tried = 1;
         if (!place(table, slice, !*may_grow, why))
             return BH_RESOLVED_REFUSED;
         if (!slice->stalled || !slice->refused)
@@ -818,6 +834,9 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         *may_grow = 0;
         /* A table that cannot grow is filled as far as it may. */
         set_room(table, table->options.max_fill);
+        /* Not twice in one hold. */
+        if (tried)
+            return BH_RESOLVED_AGAIN;
         (void)place(table, slice, 1, why);
     }
     return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
