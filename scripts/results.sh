@@ -20,6 +20,7 @@ threads         threads
 sizes           sizes
 dynamic         dynamic
 hostile         hostile
+full            full
 lines           lines
 hashfight-50M   hashfight   -n 50000000
 hashfight-200M  hashfight   -n 200000000 -r 3
