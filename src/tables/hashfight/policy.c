@@ -1089,18 +1089,19 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
     bh__hf_pass(table, BH_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 
-/* The new keys of the chunk get places, as far as there are any. */
-static void place_new(hashfight *t, const chunk *c, uint64_t runs, bh_status *why)
+/* The new keys of the chunk get places, as far as there are any. Answers how many did. */
+static uint64_t place_new(hashfight *t, const chunk *c, uint64_t runs, bh_status *why)
 {
     const bh__primitives *p = t->table.backend->primitives;
     bh__where where = bh__hf_where(&t->table);
     uint64_t count;
 
     if (!p->compact(&where, (const uint8_t *)pointer(c->wanted), pointer(c->unique),
-                    t->table.options.key_bytes, runs, pointer(c->spare), &count))
+                    t->table.options.key_bytes, runs, pointer(c->spare), &count)) {
         *why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
-    else
-        (void)make_places(t, pointer(c->spare), count, why);
+        return 0;
+    }
+    return make_places(t, pointer(c->spare), count, why);
 }
 
 /* Performs a chunk: sorted, cut into runs, with the gate held alone. */
@@ -1129,10 +1130,9 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     locate(table, c, runs);
     if (inserts) {
         bh__hf_pass(table, BH_PASS_WANT, &job, runs, PASS_RUNS);
-        if (job.wanting) {
-            place_new(t, c, runs, &why);
+        /* Places for new keys move other pairs too. */
+        if (job.wanting && place_new(t, c, runs, &why))
             locate(table, c, runs);
-        }
     }
     bh__hf_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
     set_keys(t, table->keys + job.inserted - job.erased);
