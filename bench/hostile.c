@@ -1,10 +1,15 @@
 /*
- * hostile: keys that somebody chose, in a table whose seed he does not know.
+ * hostile: keys that somebody chose so that they collide.
  *
  * For a table with a known seed, keys are searched that all have the same home and the same other
- * bucket there. Then as many random keys and the hostile ones run through tables with random
- * seeds, in turn: inserted from capacity 1, found, erased. If the seed does what it is for, both
- * take the same time.
+ * bucket there. Three times as many random keys and hostile ones run through tables, in turn:
+ *
+ *   a random seed       whoever chose the keys did not know it: inserted from capacity 1, found,
+ *                       erased. If the seed does what it is for, both take the same time.
+ *   a fixed seed        he knew it: inserted into a small table, found. The table takes its next
+ *                       seed, once.
+ *   and the next one    he knew that one too, and first sends keys that make the table take it. The
+ *                       others find no place and are refused, but for a handful.
  */
 #include "bench.h"
 
@@ -24,6 +29,8 @@
 
 #define KEYS_MOST 100000u
 #define KNOWN_SEED 42u
+#define PROVOKING 1000u /* hostile keys that make a table take its next seed */
+#define NEXT_MOST 10000u
 #define ROUNDS 20u /* of both kinds of keys in a repetition: each is a matter of milliseconds */
 #define PART (1u << 20)
 #define CANDIDATES ((uint64_t)UINT32_MAX + 1)
@@ -57,24 +64,30 @@ static void search_range(void *argument, uint64_t first, uint64_t count)
 }
 
 /* Two subtables of some 64 buckets: one key in 8,000 has two given buckets. */
-static void find_hostile(const bench *b, uint32_t *keys, uint64_t n)
+static bh_table *known_table(const bench *b)
 {
     bh_table_options options;
     bh_table *table;
-    search s;
 
     bh_table_options_init(&options, 4, 4, 700);
     options.seed = KNOWN_SEED;
     options.seed_fixed = 1;
     options.dycuckoo.subtables = 2;
     check(bh_table_create(b->context, &options, &table));
+    return table;
+}
+
+/* Keys that all have the same two buckets in a table as it is now. */
+static void find_hostile(const bench *b, const bh_table *table, uint32_t *keys, uint64_t n)
+{
+    search s;
+
     s.geometry = table->policy->geometry(table);
     s.wanted = bh_dy_places_of(s.geometry, 0, BH_DY_BUCKET(4, 4, 0));
     s.keys = keys;
     s.count = n;
     s.found = 0;
     bh__run(&b->backend->executor, search_range, &s, CANDIDATES, PART);
-    bh_table_destroy(table);
     if (s.found < n)
         fail("too few keys with the same two buckets were found");
 }
@@ -97,30 +110,122 @@ static double live(const bench *b, const uint32_t *keys, uint32_t *values, uint6
     return taken;
 }
 
-void run_hostile(bench *b)
+typedef struct work {
+    uint64_t n;
+    uint32_t *random;
+    uint32_t *hostile;   /* to the known seed */
+    uint32_t *next;      /* to the seed that the known table takes then, `next_n` of them */
+    uint64_t next_n;
+    uint32_t *values;
+} work;
+
+static void run_random_seed(const bench *b, const work *w)
 {
-    const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
-    result r = {EXPERIMENT, .name = "hostile keys", .op = "mixed", .hit_rate = 1, .batch = n,
+    result r = {EXPERIMENT, .name = "hostile keys", .op = "mixed", .hit_rate = 1, .batch = w->n,
                 .figure = "times the time of random keys", .bar = 1.5, .bar_is_most = 1};
-    uint32_t *hostile = array(n, 4), *random = array(n, 4), *values = array(n, 4);
     uint32_t repetition, round;
     bh_table_stats stats;
 
-    find_hostile(b, hostile, n);
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
         double for_hostile = 0, for_random = 0;
 
-        fill_keys(b, random, 0, n, salt_of(repetition));
+        fill_keys(b, w->random, 0, w->n, salt_of(repetition));
         for (round = 0; round < ROUNDS; round++) {
-            for_random += live(b, random, values, n, &stats);
-            for_hostile += live(b, hostile, values, n, &stats);
+            for_random += live(b, w->random, w->values, w->n, &stats);
+            for_hostile += live(b, w->hostile, w->values, w->n, &stats);
         }
-        enter(&r, 3 * n * ROUNDS, for_hostile);
+        enter(&r, 3 * w->n * ROUNDS, for_hostile);
         sample(&r.value, for_hostile / for_random);
     }
     result_table(&r, &stats);
     print(b, &r);
-    free(hostile);
-    free(random);
-    free(values);
+}
+
+/* Makes a table with the known seed take its next one. */
+static void provoke(const work *w, bh_table *table)
+{
+    const bh_status status = bh_insert(table, w->hostile, w->values, PROVOKING, NULL);
+
+    if (status != BH_ERR_FULL)
+        check(status);
+    if (!stats_of(table).reseeds)
+        fail("keys that all want the same two buckets did not make the table take another seed");
+}
+
+/* Seconds in which a table with the known seed, or after that with its next one, inserts n keys and
+ * finds them, as far as they have a place. */
+static double live_known(const bench *b, const work *w, int provoked, const uint32_t *keys,
+                         uint64_t n, bh_table_stats *stats)
+{
+    bh_table *table = known_table(b);
+    bh_status status;
+    double begin, taken;
+
+    fill_values(b, w->values, keys, n);
+    if (provoked)
+        provoke(w, table);
+    begin = seconds(b);
+    status = bh_insert(table, keys, w->values, n, NULL);
+    taken = seconds(b) - begin;
+    memset(w->values, 0, n * 4);
+    begin = seconds(b);
+    check(bh_find(table, keys, n, w->values, NULL));
+    taken += seconds(b) - begin;
+    if (status != BH_ERR_FULL)
+        check(status);
+    *stats = stats_of(table);
+    if ((status == BH_ERR_FULL) != (stats->keys < n))
+        fail("a table that says it is full has all keys, or the other way round");
+    if (!status)
+        check_values(b, w->values, keys, n);
+    bh_table_destroy(table);
+    return taken;
+}
+
+static void run_known_seed(const bench *b, const work *w, int provoked)
+{
+    const uint64_t n = provoked ? w->next_n : w->n;
+    result r = {EXPERIMENT, .name = "hostile keys, fixed seed", .op = "mixed", .hit_rate = 1,
+                .batch = n, .figure = "times the time of random keys", .bar = 10,
+                .bar_is_most = 1};
+    uint32_t repetition, round;
+    bh_table_stats stats;
+
+    if (provoked)
+        r.name = "hostile keys, fixed seed and the next";
+    for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
+        double for_hostile = 0, for_random = 0;
+
+        fill_keys(b, w->random, 0, n, salt_of(repetition));
+        for (round = 0; round < ROUNDS; round++) {
+            for_random += live_known(b, w, provoked, w->random, n, &stats);
+            for_hostile += live_known(b, w, provoked, provoked ? w->next : w->hostile, n, &stats);
+        }
+        enter(&r, 2 * n * ROUNDS, for_hostile);
+        sample(&r.value, for_hostile / for_random);
+    }
+    result_table(&r, &stats);
+    print(b, &r);
+}
+
+void run_hostile(bench *b)
+{
+    const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
+    const uint64_t least = n < PROVOKING ? PROVOKING : n;
+    work w = {n, array(least, 4), array(least, 4), array(least, 4), n < NEXT_MOST ? n : NEXT_MOST,
+              array(least, 4)};
+    bh_table *table = known_table(b);
+
+    find_hostile(b, table, w.hostile, least);
+    fill_values(b, w.values, w.hostile, least);
+    provoke(&w, table);
+    find_hostile(b, table, w.next, w.next_n);
+    bh_table_destroy(table);
+    run_random_seed(b, &w);
+    run_known_seed(b, &w, 0);
+    run_known_seed(b, &w, 1);
+    free(w.random);
+    free(w.hostile);
+    free(w.next);
+    free(w.values);
 }

@@ -327,6 +327,15 @@ static uint64_t looks_of(const bh__cuda_job *job)
     return looks < job->slice.looks ? looks : job->slice.looks;
 }
 
+/* Where there is not room for all new keys a schedule that fills one region after the other would fill the
+ * first ones to the brim, with paths of moves, and leave the others as they are. */
+static bh_schedule schedule_of(const bh__call *c)
+{
+    const bh_schedule asked = c->table->options.schedule;
+
+    return c->scarce && asked == BH_SCHEDULE_AUTO ? BH_SCHEDULE_WINDOW : asked;
+}
+
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
  * counts. */
 static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
@@ -354,7 +363,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
-    job->wanted = (uint64_t)table->options.schedule;
+    job->wanted = (uint64_t)schedule_of(c);
     run.of = c;
     run.job = job;
     run.count = count;
@@ -530,6 +539,7 @@ static int make_room(bh__call *c, const bh__slot *s)
     if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
         return 0;
     c->surveyed = s->first + count;
+    c->scarce = 0;
     fresh = count;
     if (count >= SAMPLED_FROM)
         error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh);
@@ -545,6 +555,7 @@ static int make_room(bh__call *c, const bh__slot *s)
     since = system->clock_nanoseconds(system->state) - since;
     if (since > table->longest_pause_ns)
         table->longest_pause_ns = since;
+    c->scarce = table->room < fresh;
     return 0;
 }
 

@@ -37,6 +37,7 @@ typedef struct bh__call {
     bh__by_key by_key;
     uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
     int may_grow;
+    int scarce;       /* there is less room than new keys, and the table cannot grow for them */
     uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
     bh_status why;    /* what is refused is refused for */
     bh_status status; /* the call's */

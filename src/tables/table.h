@@ -91,6 +91,7 @@ typedef struct bh__slice {
     void *scratch;        /* BH_PASS_PLACE: the design's memory for searches */
     uint64_t looks;       /* buckets that searches for a place may still look at; counted down */
     uint64_t vain;        /* BH_PASS_PLACE: how many of them searches without success looked at */
+    uint64_t vain_most;   /* BH_PASS_PLACE: after so many nobody searches any more */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;

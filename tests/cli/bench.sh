@@ -67,6 +67,8 @@ memory in use .*peak
 after every call .*lowest fill
 after every call .*highest fill
 hostile keys .*random keys
+hostile keys, fixed seed .*random keys
+hostile keys, fixed seed and the next .*random keys
 8\+8 to 0.97, first call .*times the time of placing all
 4\+8 to 0.95, same call again .*times the time of placing all
 4\+4 to 0.85, longest hold .*ms

@@ -127,7 +127,8 @@ template <typename K> struct bench {
         s->ops = finds ? nullptr : ops.device;
         s->op = BH_FIND;
         s->outcomes = outcomes.device;
-        j->count = j->room = n;
+        j->count = j->room = j->searches = n;
+        s->looks = BH_LOOKS_FREE;
         j->stalled = stalled.device;
         memset(outcomes.host.data(), UNTOUCHED, n);
         keys.send();

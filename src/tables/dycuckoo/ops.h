@@ -994,7 +994,7 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
 
         if (DY(carry)(slice, at, kind) == BH_DONE)
             return BH_DONE;
-        if (!slice->room || !allowed)
+        if (!slice->room || !allowed || slice->vain >= slice->vain_most)
             return BH_STALL;
         places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
         root[0] = places.home;
@@ -1002,7 +1002,7 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
         found = DY(make_room)(geometry, (const bh_dy_scratch *)slice->scratch, &looks, root, 0);
         slice->looks -= allowed - looks;
         if (!found) {
-            slice->vain += allowed - looks;
+            slice->vain += allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
             return BH_STALL;
         }
     }

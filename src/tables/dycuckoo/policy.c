@@ -59,9 +59,9 @@
  * buckets of 3 slots no more than 0.926 can be filled at all.) */
 #define UNEVEN_SURE 0.95
 
-/* Looks of so many whole searches may be made in vain while every key should find a place; beyond that
- * fill a look for every two slots, and no more than these. A device searches with one thread: there
- * it is one search. */
+/* Looks of so many whole searches may be made in vain while every key should find a place (a search makes
+ * no more looks than there are slots); beyond that fill a look for every two slots, and no more than
+ * these. A device searches with one thread: there it is one search. */
 #define VAIN_SEARCHES 16
 
 typedef struct dycuckoo {
@@ -284,7 +284,10 @@ static int is_far(const bh_table *table)
 /* What searches for places may cost from now on. */
 static void set_allowances(bh_table *table, int uneven)
 {
-    uint64_t vain = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : VAIN_SEARCHES * BH_DY_SEARCH_LOOKS, i;
+    const uint64_t searches = is_far(table) ? 1 : VAIN_SEARCHES;
+    const uint64_t looks = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
+    const uint64_t vain = searches * (looks < table->slots ? looks : table->slots);
+    uint64_t i;
     double most = placeable_fill(table);
 
     if (uneven && most > UNEVEN_SURE * most_placeable(table))
@@ -790,6 +793,9 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     slice->scratch = &of(table)->scratch;
     slice->looks = looks;
     slice->vain = 0;
+    /* At most one search overdraws it: keys that collide on purpose must not leave a debt on which others,
+     * who need a search, are refused. */
+    slice->vain_most = charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
     ran = table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY);
     if (!ran) {
         slice->refused = slice->stalled;
