@@ -400,6 +400,8 @@ PANELS = (
     ("insert", lambda row: row["op"] == "insert"),
     ("erase", lambda row: row["op"] == "erase"),
 )
+# As bench/peers.c has them write; both plots of PANELS say so where peers are drawn.
+ONE_WRITER = "\nboost, absl and sort + search insert and erase with one thread"
 PEERS = ("boost", "absl", "absl prefetch", "libcuckoo", "tbb hash_map", "tbb unordered_map",
          "sort + search")
 OURS = "bulkhash"
@@ -476,7 +478,7 @@ def plot_sizes(plt, directory, heading):
     if not rows:
         return None
     peers = rows_of(directory, "peers-4-4", rows)
-    figure, axes = panels(plt, heading(rows, ["sizes", "peers-4-4"] if peers else ["sizes"]))
+    figure, axes = panels(plt, heading(rows, "sizes", peers))
     ticks = sorted({row["keys"] for row in rows})
     for (_, is_wanted), axis in zip(PANELS, axes.flat):
         ours = sorted((row["keys"], row["mops"]) for row in rows if is_wanted(row))
@@ -497,7 +499,7 @@ def plot_calls(plt, directory, heading):
     if not rows:
         return None
     figure, axes = plt.subplots(1, 2, figsize=(9, 5), sharey=True, squeeze=False)
-    figure.suptitle(heading(rows, ["calls"]), fontsize=11)
+    figure.suptitle(heading(rows, "calls"), fontsize=11)
     for op, axis in zip(("find", "insert"), axes.flat):
         for keys in sorted({row["keys"] for row in rows}, reverse=True):
             some = sorted((row["batch"], row) for row in rows if row["op"] == op and row["keys"] == keys)
@@ -531,7 +533,7 @@ def plot_fills(plt, directory, heading):
     names = ("find, all present", "find, all absent", "insert, reserved", "erase, present")
     ours_of = [row for row in rows if row["name"] in names]
     peers = rows_of(directory, "peers-4-4", rows)
-    figure, axes = panels(plt, heading(rows, ["fills", "peers-4-4"] if peers else ["fills"], False))
+    figure, axes = panels(plt, heading(rows, "fills", peers, False))
     for (_, is_wanted), axis in zip(PANELS, axes.flat):
         ours = sorted((row["fill"], row["mops"]) for row in ours_of if is_wanted(row))
         if ours:
@@ -555,12 +557,15 @@ def heading_for(title, directory):
     """Answers the function that makes a plot's title: what, on which machine, of which commits."""
     machine = Machine(directory)
 
-    def heading(rows, stems, with_fill=True):
-        commits = dict.fromkeys(machine.commit(stem, rows_of(directory, stem)) for stem in stems)
+    def heading(rows, stem, peers=(), with_fill=True):
+        commits = [machine.commit(stem, rows)]
+        if peers:
+            commits.append(machine.commit("peers-4-4", peers))
         fill = f", fill {rows[0]['fill']:.2f}" if with_fill and rows[0]["fill"] else ""
         where = rows[0].get("machine") or machine.facts.get("CPU", "unknown machine")
         return (f"{title}: {widths_of(rows[0])}{fill}, {threads_of(rows[0])}\n"
-                f"{where}, {rows[0]['target']}; commit {' and '.join(commits)}")
+                f"{where}, {rows[0]['target']}; commit {' and '.join(dict.fromkeys(commits))}"
+                + (ONE_WRITER if peers else ""))
     return heading
 
 

@@ -104,6 +104,30 @@ expect_line '^only before: growth: find,.* fill 0.65'
 expect_line '^only after: growth: find,.* fill 0.66'
 expect_line '^5 rows compared: .* only before: 1, only after: 1$'
 
+# Each of these makes another measurement of it.
+while read -r old new; do
+    change "1s/$old/$new/"
+    expect 0 "$report" compare before.jsonl after.jsonl
+    expect_line '^5 rows compared: .* only before: 1, only after: 1$'
+done <<'END'
+"experiment":"operations" "experiment":"turnover"
+"name":"find" "name":"miss"
+"design":"dycuckoo" "design":"hashfight"
+"device":"cpu" "device":"cuda"
+"target":"avx2" "target":"scalar"
+"op":"find" "op":"erase"
+"keys":1000 "keys":1001
+"key_bytes":4 "key_bytes":8
+"value_bytes":4 "value_bytes":8
+"fill":0.8 "fill":0.9
+"hit_rate":1 "hit_rate":0
+"skew":"uniform" "skew":"equal"
+"batch":1000 "batch":1
+"threads":2 "threads":1
+"state":"fresh" "state":"grown"
+"figure":"ratio "figure":"inverse
+END
+
 # Two rows that are the same measurement are told apart by their order.
 cat before.jsonl before.jsonl >twice.jsonl
 change '1s/"mops":100/"mops":50/'
