@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/run.h"
+#include "commit.h"
 #include "primitives/hash.h" /* for its generator of random numbers */
 
 void fail(const char *what)
@@ -417,6 +418,41 @@ result by_limit(const bench *b, const result *r, double bar)
     return judged;
 }
 
+/* The text behind "model name : " where Linux lists the processors, or "unknown": not all kinds of
+ * processors have that line. */
+static void read_model_name(char *name, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(name, size, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, "model name", strlen("model name")) != 0 || !colon)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+void bench_machine(bench *b, const char *gpu_name)
+{
+    char *c;
+
+    if (gpu_name)
+        snprintf(b->machine, sizeof b->machine, "%s", gpu_name);
+    else
+        read_model_name(b->machine, sizeof b->machine);
+    /* What JSON would want an escape for is in no name worth keeping. */
+    for (c = b->machine; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = ' ';
+}
+
 #define UNSUPPORTED "not supported"
 
 static void print_number(const char *name, double number, int known)
@@ -435,9 +471,10 @@ static void print_median(const char *name, samples *s)
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
     printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"%s\",\"device\":\"%s\","
-           "\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
+           "\"machine\":\"%s\",\"commit\":\"%s\",\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
            r->experiment, r->name + strspn(r->name, " "),
-           r->design ? r->design : b->settings.design, b->info.device, b->info.target, r->op,
+           r->design ? r->design : b->settings.design, b->info.device, b->machine, bench_commit,
+           b->info.target, r->op,
            (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);

@@ -5,7 +5,8 @@
  * the machine reads random lines (limit.h) measured around it, and often a figure: what is judged
  * when that is not the ratio of the two, such as a ratio to the same operation on another table, or
  * a count. All of them are samples, one for each repetition; printed are the median, the lowest
- * and the highest.
+ * and the highest. An object of --json also says what it was measured on and of: "machine", the
+ * processor's model or the GPU's name, and "commit" (commit.h).
  */
 #ifndef BH_BENCH_BENCH_H
 #define BH_BENCH_BENCH_H
@@ -43,6 +44,7 @@ typedef struct bench {
     limit *limit; /* NULL before bench_limit() */
     uint64_t limit_bytes;
     struct on_gpu *on_gpu; /* NULL: this run is on the CPU */
+    char machine[128];     /* the name of the processor or GPU */
 } bench;
 
 typedef struct samples {
@@ -198,6 +200,10 @@ void compare(const bench *b, result *r, const couple *c, bh_op op, const void *k
 
 /* The same measurement, judged by its ratio to the limit; the bar is for u32 -> u32. */
 result by_limit(const bench *b, const result *r, double bar);
+
+/* Notes the name of the machine: gpu_name, or where that is NULL the model that the system tells of
+ * the processor, or "unknown". */
+void bench_machine(bench *b, const char *gpu_name);
 
 void print(const bench *b, result *r);
 

@@ -71,7 +71,8 @@ static const char usage_text[] =
     "  -t, --threads N        threads (default: all)\n"
     "  -r, --repetitions N    repetitions, 1 to 99 (default 5)\n"
     "      --quick            2097152 pairs, 3 repetitions\n"
-    "      --json             one JSON object per result, a line each\n"
+    "      --json             one JSON object per result, a line each; \"machine\" and \"commit\" say\n"
+    "                         what it was measured on, and from which sources\n"
     "  -h, --help             this text\n"
     "\n"
     "Experiments:\n"
@@ -245,6 +246,7 @@ static void run(const settings *s, int is_gpu, unsigned chosen)
     b.backend = &cpu->cpu.backend;
     if (is_gpu)
         gpu_start(&b);
+    bench_machine(&b, is_gpu ? gpu_there->name(b.on_gpu->gpu) : NULL);
     b.info.struct_size = sizeof b.info;
     check(bh_context_get_info(b.context, &b.info));
     for (i = 0; i < EXPERIMENTS; i++)

@@ -94,6 +94,20 @@ if(bench_sources AND TARGET bulkhash_cuda)
   endif()
 endif()
 
+# The commit that results are of. The target is looked at in every build; the file is written, and
+# compiled, only when the commit is another one.
+if(bench_sources)
+  set(commit_source ${PROJECT_BINARY_DIR}/bench/commit.c)
+  add_custom_target(bulkhash_commit
+    COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUTPUT=${commit_source}
+      -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
+    BYPRODUCTS ${commit_source} VERBATIM)
+  add_library(bulkhash_bench_commit STATIC EXCLUDE_FROM_ALL ${commit_source})
+  target_include_directories(bulkhash_bench_commit PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(bulkhash_bench_commit PRIVATE bulkhash_flags)
+  add_dependencies(bulkhash_bench_commit bulkhash_commit)
+endif()
+
 # The benchmark twice: with the library as it is, and with its special build that counts lines. They
 # differ in the file that runs the experiment `lines`: it starts the other program, or it counts; and
 # the one that counts has no peers and no GPU.
@@ -107,7 +121,8 @@ if(bench_sources)
     ${bench_counts} ${bench_starts} ${bench_no_peers} ${bench_no_gpu})
   add_executable(bulkhash_bench ${bench_common} ${bench_starts})
   set_target_properties(bulkhash_bench PROPERTIES OUTPUT_NAME bulkhash-bench)
-  target_link_libraries(bulkhash_bench PRIVATE bulkhash_internal bulkhash_flags m)
+  target_link_libraries(bulkhash_bench PRIVATE
+    bulkhash_internal bulkhash_bench_commit bulkhash_flags m)
   if(TARGET bulkhash_peers)
     target_link_libraries(bulkhash_bench PRIVATE bulkhash_peers)
   else()
@@ -121,6 +136,7 @@ if(bench_sources)
   add_executable(bulkhash_bench_lines
     ${bench_common} ${bench_counts} ${bench_no_peers} ${bench_no_gpu})
   set_target_properties(bulkhash_bench_lines PROPERTIES OUTPUT_NAME bulkhash-bench-lines)
-  target_link_libraries(bulkhash_bench_lines PRIVATE bulkhash_lines bulkhash_flags m)
+  target_link_libraries(bulkhash_bench_lines PRIVATE
+    bulkhash_lines bulkhash_bench_commit bulkhash_flags m)
   list(APPEND installed_programs bulkhash_bench bulkhash_bench_lines)
 endif()

@@ -18,6 +18,7 @@ peers-8-8       peers       -w 8,8 -r 3
 calls           calls
 threads         threads
 sizes           sizes
+fills           fills
 dynamic         dynamic
 hostile         hostile
 full            full
@@ -27,7 +28,11 @@ hashfight-200M  hashfight   -n 200000000 -r 3
 primitives-4-4  primitives  -w 4,4
 primitives-8-8  primitives  -w 8,8
 kmers           kmers
+gpu-dycuckoo    gpu         --design dycuckoo
+gpu-hashfight   gpu         --design hashfight
 '
+# The experiment `operations` at each of these is `fills`.
+fills='0.5 0.6 0.7 0.8 0.9 0.95'
 # With this malloc asks for huge pages, as our tables do. Where the system gives them to those who ask
 # (transparent huge pages: madvise), the peers would else be measured on small ones.
 tunables=glibc.malloc.hugetlb=1
@@ -37,13 +42,16 @@ usage() {
 usage: scripts/results.sh [--quick] [--only NAME]... [--to DIRECTORY] BUILD_DIRECTORY
 
 Runs every experiment of BUILD_DIRECTORY/bin/bulkhash bench, and where jellyfish or KMC are there
-scripts/compare-kmers.sh. DIRECTORY (docs/results) receives NAME.jsonl, one JSON object a line, for
-each; kmers.txt; machine.txt: on what and from which commit; and README.md with tables of it all.
-Without --to the tables in the project's README.md are written anew too.
+scripts/compare-kmers.sh; \`operations\` at several fills; and where there is a GPU the experiments for
+it. DIRECTORY (docs/results) receives NAME.jsonl, one JSON object a line, for each; kmers.txt;
+machine.txt: on what and from which commit. From these scripts/report.py, which can be called again
+by itself, makes README.md with tables, and with matplotlib plots/*.svg; for docs/results also the
+tables in the project's README.md.
 
   --quick      fewer keys and repetitions, for trying: needs --to
-  --only NAME  one experiment of bench --help or kmers, or one file such as operations-4-8; what
-               else is in DIRECTORY stays as it is
+  --only NAME  one experiment of bench --help, or kmers, fills or gpu, or one file such as
+               operations-4-8; what else is in DIRECTORY stays as it is. The files of a GPU say
+               themselves what they were measured on, so gpu may run on another machine
   --to DIRECTORY
 END
 }
@@ -79,6 +87,7 @@ program=$build/bin/bulkhash
 [[ -f $program && -x $program ]] || fail 2 "$program: is no program; build it with make build"
 ((!quick)) || [[ -n $to ]] || fail 2 "--quick is for trying: say --to DIRECTORY too"
 command -v lscpu >/dev/null || fail 1 "there is no lscpu here (Debian: util-linux)"
+command -v python3 >/dev/null || fail 1 "there is no python3 here, which makes the tables"
 directory=${to:-$root/docs/results}
 
 is_chosen() { # is_chosen FILE EXPERIMENT
@@ -89,6 +98,15 @@ is_chosen() { # is_chosen FILE EXPERIMENT
     done
     return 1
 }
+is_on_cores_chosen() {
+    local file experiment
+    while read -r file experiment _; do
+        [[ -z $file || $experiment == gpu ]] || ! is_chosen "$file" "$experiment" || return 0
+    done <<<"$plan"
+    return 1
+}
+has_gpu() { "$program" devices </dev/null 2>/dev/null | grep '^cuda' | grep -qv 'not available'; }
+
 for name in "${only[@]}"; do
     awk -v name="$name" '$1 == name || $2 == name { found = 1 } END { exit !found }' <<<"$plan" ||
         fail 2 "--only: '$name' is none; see --help"
@@ -139,15 +157,23 @@ print_commit() {
 commit=$(print_commit)
 machine=$(print_machine)
 notes=$directory/machine.txt
-if ((${#only[@]})) && [[ -f $notes && $(sed '/^$/,$d' "$notes") != "$machine" ]]; then
+if ((${#only[@]})) && [[ -f $notes && $(sed '/^$/,$d' "$notes") != "$machine" ]] &&
+    is_on_cores_chosen; then
     fail 1 "$notes tells of another machine: leave out --only, or write elsewhere by --to"
 fi
 mkdir -p "$directory"
 if ((!${#only[@]})) || [[ ! -f $notes ]]; then
-    while read -r file _; do
-        [[ -z $file ]] || rm -f "$directory/$file.jsonl" "$directory/$file.txt"
+    # Files of a GPU stay where there is none to measure them anew, with what is noted of them.
+    kept=
+    while read -r file experiment _; do
+        if [[ $experiment == gpu ]] && ! has_gpu; then
+            kept+=$(grep -s "^$file " "$notes") && kept+=$'\n' || :
+        elif [[ -n $file ]]; then
+            rm -f "$directory/$file.jsonl"
+            [[ $experiment == gpu ]] || rm -f "$directory/$file.txt"
+        fi
     done <<<"$plan"
-    printf '%s\n\n' "$machine" >"$notes"
+    printf '%s\n\n%s' "$machine" "$kept" >"$notes"
 fi
 
 note() { # note FILE OPTIONS: enters it, in place of what was said of it before
@@ -165,11 +191,23 @@ note() { # note FILE OPTIONS: enters it, in place of what was said of it before
 part=$directory/part
 trap 'rm -f "$part"' EXIT
 
+# The operations at each fill; the rows about memory have fills of their own.
+print_fills() { # print_fills OPTION...
+    local fill
+    for fill in $fills; do
+        "$program" bench --json -e operations -f "$fill" "$@" || return
+    done | grep -v '"name":"memory'
+}
+
 # Writes to $part.
 run() { # run EXPERIMENT OPTION...
     if [[ $1 == kmers ]]; then
         "$scripts/fetch-ecoli.sh" "$root/build" >&2 &&
             "$scripts/compare-kmers.sh" "$program" "$root/build/NC_008253.fna.gz" "${@:2}" >"$part"
+    elif [[ $1 == fills ]]; then
+        print_fills "${@:2}" >"$part"
+    elif [[ $1 == gpu ]]; then
+        "$program" bench --json --device cuda "${@:2}" >"$part"
     elif [[ $1 == peers || $1 == calls ]]; then
         GLIBC_TUNABLES=$tunables "$program" bench --json -e "$@" >"$part"
     else
@@ -189,11 +227,18 @@ while read -r file experiment options; do
         fi
         suffix=txt
         ((!quick)) || arguments=(2)
+    elif [[ $experiment == gpu ]] && ! has_gpu; then
+        echo "results: there is no GPU here: $file is left out" >&2
+        continue
     elif ((quick)); then
         arguments+=(--quick -r 2)
     fi
     command="bench -e $experiment"
-    [[ $experiment != kmers ]] || command=compare-kmers.sh
+    case $experiment in
+    kmers) command=compare-kmers.sh ;;
+    fills) command="bench -e operations -f ${fills// /,}" ;;
+    gpu) command='bench --device cuda' ;;
+    esac
     command+=${arguments[*]:+ ${arguments[*]}}
     echo "results: $(date '+%H:%M:%S') $command" >&2
     if ! run "$experiment" "${arguments[@]}" </dev/null; then
@@ -209,8 +254,10 @@ while read -r file experiment options; do
     note "$file" "$command"
 done <<<"$plan"
 
-"$scripts/results-table.sh" "$directory" >"$part"
-mv "$part" "$directory/README.md"
-[[ -n $to ]] || "$scripts/results-table.sh" --into "$root/README.md" "$directory"
+if ! "$scripts/report.py" plots "$directory"; then
+    echo "results: plots are left out" >&2
+    rm -rf "$directory/plots" # older ones would show other results
+fi
+"$scripts/report.py" tables "$directory"
 ((!${#failed[@]})) || fail 1 "failed, and left out: ${failed[*]}"
 echo "results: $(date '+%H:%M:%S') done; the tables are in $directory/README.md" >&2

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, on Debian and its relatives; elsewhere says what is missing:
 #   scripts/setup.sh [build] [test] [peers]        the first two when none is named
-# `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers.
+# `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers; and
+# what draws the comparison.
 # Looks for the tools and headers themselves, so that what came from elsewhere counts too, and
 # touches neither network nor package manager when nothing is missing.
 set -euo pipefail
@@ -10,6 +11,7 @@ parts=" ${*:-build test} "
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
 has_cxx_header() { echo "#include <$1>" | c++ -x c++ -E - >/dev/null 2>&1; }
+has_python_module() { python3 -c "import $1" >/dev/null 2>&1; }
 has_clang_sanitizers() { # the compiler alone does not bring the run-time libraries
     has_command clang && echo 'int main(void) { return 0; }' |
         clang -x c -fsanitize=thread -o /dev/null - >/dev/null 2>&1
@@ -34,6 +36,7 @@ if [[ $parts == *" test "* ]]; then
     need libcmocka-dev has_header cmocka.h
     need clang has_command clang
     need libclang-rt-dev has_clang_sanitizers
+    need python3 has_command python3
 fi
 if [[ $parts == *" peers "* ]]; then
     [[ " ${missing[*]} " == *" g++ "* ]] || need g++ has_command c++
@@ -43,6 +46,7 @@ if [[ $parts == *" peers "* ]]; then
     need libabsl-dev has_cxx_header absl/container/flat_hash_map.h
     need jellyfish has_command jellyfish
     need kmc has_command kmc
+    need python3-matplotlib has_python_module matplotlib
 fi
 ((${#missing[@]})) || exit 0
 

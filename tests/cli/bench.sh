@@ -106,7 +106,7 @@ for met in 'keys moved per key' 'peak, of the grown table'; do
 done
 
 # --json: an object a line, the same fields in each, numbers or null.
-fields='experiment name design device target op keys key_bytes value_bytes fill hit_rate skew batch
+fields='experiment name design device machine commit target op keys key_bytes value_bytes fill hit_rate skew batch
     threads state page_bytes mops limit_mlines ratio_to_limit bytes_per_key figure value lowest highest
     bar bar_is met'
 expect_success "$BULKHASH" bench "${few[@]}" -e lines -e operations -e growth -e turnover -e dynamic \
@@ -128,6 +128,15 @@ for experiment in operations growth dynamic lines threads calls primitives; do
     (($(grep -c "^{\"experiment\":\"$experiment\"" "$out") >= 5)) ||
         failed "bench --json: too little of $experiment: $(cat "$out")"
 done
+
+# All of one machine and one commit. (A tree without git, or of someone else, does not know its own.)
+model=$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
+(($(grep -Fc "\"device\":\"cpu\",\"machine\":\"${model:-unknown}\",\"commit\":\"" "$out") == $(wc -l <"$out"))) ||
+    failed "bench --json: not all on machine '${model:-unknown}': $(cat "$out")"
+grep -Evq '"commit":"(unknown|[^"]*[0-9a-f]{7,40}(-dirty)?)",' "$out" &&
+    failed "bench --json: no commit: $(cat "$out")"
+(($(grep -o '"commit":"[^"]*"' "$out" | sort -u | wc -l) == 1)) ||
+    failed "bench --json: more than one commit: $(cat "$out")"
 
 (($(grep -c '^{"experiment":"turnover",.*"state":"turned over"' "$out") == 3)) ||
     failed "bench --json: not all of turnover: $(cat "$out")"

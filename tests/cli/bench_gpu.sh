@@ -86,7 +86,7 @@ insert, pinned .*ratio
 END
 
 expect_success "$BULKHASH" "${few[@]}" -w 8,4 -e operations -e growth -e host -e limits --json
-fields='"device":"cuda",.*"clock":"(events|wall)",.*"limit_is":"'
+fields='"device":"cuda","machine":"no GPU","commit":"[^"]+",.*"clock":"(events|wall)",.*"limit_is":"'
 grep -Evq "^{\"experiment\":\"(operations|growth|host|limits)\",.*$fields.*\"met\":null}$" "$out" &&
     failed "bench --device cuda --json: $(cat "$out")"
 grep -Eq 'nan|inf' "$out" && failed "bench --device cuda --json: no number: $(cat "$out")"

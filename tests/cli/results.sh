@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# scripts/results.sh and scripts/results-table.sh, on results that are made up: which files there are,
-# what the tables say. Nothing is measured.
+# scripts/results.sh and the tables of scripts/report.py, on results that are made up: which files there
+# are, what the tables say. Nothing is measured. The rest of scripts/report.py: report.sh.
 . "$(dirname "$0")/common.bash"
 
 scripts=$(cd "$(dirname "$0")/../../scripts" && pwd)
-table=$scripts/results-table.sh
-command -v lscpu >/dev/null || exit 77
+report=$scripts/report.py
+command -v lscpu >/dev/null && command -v python3 >/dev/null || exit 77
 
 line() { # line EXPERIMENT NAME KEYS MOPS LIMIT RATIO FIGURE VALUE LOWEST HIGHEST BAR BAR_IS MET
     printf '{"experiment":"%s","name":"%s","design":"dycuckoo","device":"cpu","target":"avx2",' "$1" "$2"
@@ -47,8 +47,9 @@ line peers find 33554432 88 null null 'times absl' 4 3 5 null null null |
     line dynamic 'mixed operations' 1000 36 null null "$limit" null null null null null null
 } >made/dynamic.jsonl
 
-expect_success "$table" made
-expect_file 'the tables' "$out" <<'END'
+expect_success "$report" tables made
+[[ ! -s $out ]] || failed "report.py tables prints: $(cat "$out")"
+expect_file 'the tables' made/README.md <<'END'
 # Results
 
 Written by scripts/results.sh, as `make results` calls it; `bulkhash bench --help` explains the
@@ -102,7 +103,7 @@ END
 
 printf '%s\n' before '<!-- results: begin -->' old '<!-- results: end -->' after >page.md
 for round in 1 2; do
-    expect_success "$table" --into page.md made
+    expect_success "$report" tables --into page.md made
     expect_file "the short table, time $round" page.md <<'END'
 before
 <!-- results: begin -->
@@ -134,20 +135,61 @@ expect_sentence() { # expect_sentence STATUS PATTERN COMMAND...
     grep -Eq -- "$pattern" "$err" || failed "$*: no '$pattern' in: $(cat "$err")"
 }
 echo none >plain.md
-expect_sentence 1 'plain.md: needs one line' "$table" --into plain.md made
-expect_sentence 1 'no machine.txt' "$table" .
-expect_sentence 2 'one DIRECTORY' "$table"
+expect_sentence 1 'plain.md: needs one line' "$report" tables --into plain.md made
+[[ $(cat plain.md) == none ]] || failed "plain.md was written: $(cat plain.md)"
+expect_sentence 1 'missing.md: there is no such file' "$report" tables --into missing.md made
+expect_sentence 1 'no machine.txt' "$report" tables .
+expect_sentence 2 'DIRECTORY.*--help' "$report" tables
+
+# A file of a GPU has several experiments and says itself where it comes from.
+mkdir gpu
+cp made/machine.txt gpu/
+gpu_row() { # gpu_row EXPERIMENT NAME KEYS MOPS LIMIT FIGURE VALUE
+    line "$1" "$2" "$3" "$4" "$5" null "$6" "$7" "$7" "$7" null null null |
+        sed 's/"device":"cpu"/"device":"cuda","machine":"Some GPU","commit":"0a1b2c3d4e5f","limit_is":"additions"/'
+}
+{
+    gpu_row limits 'random additions' 50000 17106.5 null "$limit" null | sed 's/"dycuckoo"/"none"/'
+    gpu_row operations 'insert, reserved' 50000 14124.2 17107 "$limit" 0.83
+    gpu_row operations 'insert, reserved, lanes' 0 null null 'not supported' null
+} >gpu/gpu-dycuckoo.jsonl
+expect_success "$report" tables gpu
+sed '1,/^```$/d;1,/^```$/d' gpu/README.md >gpu.md
+expect_file 'tables of a GPU' gpu.md <<'END'
+
+## limits, u32->u32, on a GPU
+
+50,000 pairs u32->u32, fill 0.80, 11.5 bytes per pair, on Some GPU. Commit 0a1b2c3d4e5f
+
+| operation | G/s |
+|---|--:|
+| random additions | 17.1 |
+
+## operations, u32->u32, dycuckoo on a GPU
+
+Pairs u32->u32, dycuckoo on Some GPU. Commit 0a1b2c3d4e5f
+
+| operation | keys | G/s | limit | figure | measured |
+|---|--:|--:|---|---|---|
+| insert, reserved | 50,000 | 14.1 | 17.1 G additions/s | ratio to the limit | 0.83 |
+| insert, reserved, lanes | | | | not supported | |
+END
 
 # A program that says what it was asked and writes down how. Asked for lines it fails.
 mkdir -p fake/bin
 line growth 'insert, growing' 4096 17 170 0.1 'of insert, reserved' 0.4 0.3 0.5 0.35 '"at least"' true >line
 cat >fake/bin/bulkhash <<END
 #!/usr/bin/env bash
+if [[ \$1 == devices ]]; then
+    cat "$PWD/devices"
+    exit 0
+fi
 echo "\$*\${GLIBC_TUNABLES:+ \$GLIBC_TUNABLES}" >>"$PWD/asked"
 [[ \$* != *lines* ]] || exit 1
 sed "s/growth/\$4/" "$PWD/line"
 END
 chmod +x fake/bin/bulkhash
+echo 'cuda   not available: no GPU' >devices
 results=$scripts/results.sh
 
 unset GLIBC_TUNABLES
@@ -182,8 +224,39 @@ expect_success "$results" --to measured --only growth fake
 expect_sentence 1 'left out: lines$' "$results" --to measured --only lines fake
 [[ ! -e measured/lines.jsonl && ! -e measured/part ]] || failed "files of what failed: $(ls measured)"
 
+# The operations at several fills are one file.
+expect_success "$results" --quick --to measured --only fills fake
+(($(wc -l <measured/fills.jsonl) == 6)) || failed "not a row for each fill: $(cat measured/fills.jsonl)"
+tail -n 1 asked >last
+expect_file 'the last fill' last <<<'bench --json -e operations -f 0.95 --quick -r 2'
+grep -q '^fills  .* bench -e operations -f 0.5,0.6,0.7,0.8,0.9,0.95 --quick -r 2$' measured/machine.txt ||
+    failed "what is noted of fills: $(cat measured/machine.txt)"
+
+# Without a GPU its files are left out, and what is there of them stays.
+expect_success "$results" --quick --to measured --only gpu-dycuckoo fake
+grep -q 'no GPU here: gpu-dycuckoo' "$err" || failed "nothing about the GPU: $(cat "$err")"
+[[ ! -e measured/gpu-dycuckoo.jsonl ]] || failed 'a file of a GPU that is not there'
+
 sed -i 's/^CPU .*/CPU        Abacus/' measured/machine.txt
 expect_sentence 1 'another machine' "$results" --to measured --only growth fake
+# A GPU's file may come from another machine. It outlives a whole run where there is no GPU.
+echo 'cuda   target cuda' >devices
+expect_success "$results" --quick --to measured --only gpu-dycuckoo fake
+tail -n 1 asked >last
+expect_file 'the GPU' last <<<'bench --json --device cuda --design dycuckoo --quick -r 2'
+echo 'cuda   not available: no GPU' >devices
+# (A whole run counts k-mers of a genome that it fetches, if there are programs to compare with.)
+mkdir tools
+IFS=: read -ra folders <<<"$PATH"
+for folder in "${folders[@]}"; do
+    ln -s "$folder"/* tools/ 2>/dev/null # the first of a name stays
+done
+rm -f tools/jellyfish tools/kmc
+expect_sentence 1 'left out: lines$' env PATH="$PWD/tools" "$results" --quick --to measured fake
+[[ -s measured/gpu-dycuckoo.jsonl ]] || failed "the GPU's file is gone: $(ls measured)"
+grep -q '^gpu-dycuckoo  .* bench --device cuda --design dycuckoo --quick -r 2$' measured/machine.txt ||
+    failed "what is noted of the GPU: $(cat measured/machine.txt)"
+
 expect_sentence 2 '--quick.*--to' "$results" --quick fake
 expect_sentence 2 "'fast' is none" "$results" --only fast fake
 expect_sentence 2 'no program' "$results" nowhere
