@@ -668,8 +668,7 @@ static bh_status check_ops(bh__call *c, const bh__batch *batch)
         return error ? refused_ops(c, error)
                      : bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
     }
-    error = m->first_above(c->cuda->gpu, batch->ops, batch->n,
-                           (uint8_t)(has_values ? BH_MAX : BH_ERASE), &first);
+    error = m->first_outside(c->cuda->gpu, batch->ops, batch->n, BH_OPS_OF(has_values), &first);
     if (!error && first == batch->n)
         return BH_OK;
     if (!error)

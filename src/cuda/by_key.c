@@ -123,12 +123,6 @@ void bh__by_key_end(bh__call *c)
     c->by_key.memory = NULL;
 }
 
-/* How the values of a run's elements are joined: those of an erasure are none. */
-static bh_op joining(bh_op op)
-{
-    return op == BH_UPDATE || op == BH_ERASE ? BH_INSERT : op;
-}
-
 /* Marks the first sorted element of each run, and counts those before each element. */
 static bh_status mark_heads(bh__call *c, const bh__where *where, const columns *k,
                             const bh__effects *e)
@@ -199,7 +193,7 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
                   : 0;
     if (error)
         return bh__call_failed(c, error);
-    if (!p->reduce_by_key(&where, joining(c->work.op), k->keys, o->key_bytes,
+    if (!p->reduce_by_key(&where, BH_OP_JOINS(c->work.op), k->keys, o->key_bytes,
                           joins ? k->values : NULL, joins ? o->value_bytes : 0, count, k->unique,
                           joins ? k->after : NULL, k->starts, &e->runs.count))
         return BH_ERR_MEMORY;

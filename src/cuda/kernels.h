@@ -136,7 +136,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     }
     slice.no_paths = stage == BH_CUDA_HOME_FULL;
     if (room == BH_CUDA_ROOM_UNKNOWN)
-        room = bh_cuda_has_room(job, works && bh_inserts(kind));
+        room = bh_cuda_has_room(job, works && BH_OP_INSERTS(kind));
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
@@ -327,7 +327,7 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
     for (; rounds && i - lane < count; rounds--, i += 32) {
         const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
-        const int room = bh_cuda_has_room(job, i < count && bh_inserts(what));
+        const int room = bh_cuda_has_room(job, i < count && BH_OP_INSERTS(what));
         int answer = BH_DONE; /* a bh_answer */
         uint32_t parks;
 
@@ -416,22 +416,22 @@ __global__ void DEVICE(add)(bh__cuda_job *job)
 
 __global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_MAX + 1, rounds, 1);
+    DEVICE(begin_all)(job, BH_KIND_MIXED, rounds, 1);
 }
 
 __global__ void DEVICE(other_mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_HOME_FULL);
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
 __global__ void DEVICE(paths_mixed)(bh__cuda_job *job)
 {
-    DEVICE(search_all)(job, BH_MAX + 1);
+    DEVICE(search_all)(job, BH_KIND_MIXED);
 }
 
 __global__ void DEVICE(mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_FRESH);
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
 }
 
 #else
@@ -467,7 +467,7 @@ __global__ void DEVICE(add)(bh__cuda_job *job, int rounds)
 
 __global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_MAX + 1, rounds);
+    DEVICE(run)(job, BH_KIND_MIXED, rounds);
 }
 
 #endif

@@ -361,16 +361,17 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return error || !e->runs.elements ? error : bh__gpu_effects(gpu, step, e);
 }
 
-static __global__ void first_above_kernel(const uint8_t *ops, uint64_t n, uint8_t most,
-                                          unsigned long long *first)
+static __global__ void first_outside_kernel(const uint8_t *ops, uint64_t n, uint32_t allowed,
+                                            unsigned long long *first)
 {
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 
-    if (i < n && ops[i] > most)
+    if (i < n && (ops[i] >= BH_OPS || !(allowed >> ops[i] & 1)))
         atomicMin(first, (unsigned long long)i);
 }
 
-static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first)
 {
     on_device here(gpu->device);
     uint64_t found = n;
@@ -387,8 +388,8 @@ static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t mos
     error = (int)cudaMemcpyAsync(memory, &found, sizeof found, cudaMemcpyDefault, gpu->stream);
     if (!error) {
         (void)cudaGetLastError();
-        first_above_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            ops, n, most, (unsigned long long *)memory);
+        first_outside_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            ops, n, allowed, (unsigned long long *)memory);
         error = (int)cudaGetLastError();
     }
     if (!error)
@@ -406,5 +407,5 @@ const bh__cuda_module bh__cuda_module_1 = {
     BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
     allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
     gather,                  scatter,        kernels, slice, pass,
-    survey,                  effects,        first_above, &bh__gpu_primitives,
+    survey,                  effects,        first_outside, &bh__gpu_primitives,
 };

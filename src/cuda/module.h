@@ -140,9 +140,10 @@ typedef struct bh__cuda_module {
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
-    /* The index of the first of `n` operations on the device that is none above `most`, or n.
+    /* The index of the first of `n` operations on the device that has no bit in `allowed`, or n.
      * Waits. */
-    int (*first_above)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first);
+    int (*first_outside)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first);
     /* Arrays are in device memory, and what they answer with has been waited for. */
     const bh__primitives *primitives;
 } bh__cuda_module;

@@ -374,7 +374,7 @@ static bh_op walk_op(walk *w)
     bh_op op = ops[w->tide][random_below(&w->random, TEST_COUNT(ops[0]))];
 
     // A set has no reductions.
-    return op > BH_ERASE && w->widths.value_bytes == 0 ? BH_INSERT : op;
+    return batch_is_reduction((int)op) && w->widths.value_bytes == 0 ? BH_INSERT : op;
 }
 
 static void walk_batch(walk *w)

@@ -621,7 +621,7 @@ static void perform_survey(const request *r)
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (!job->any && bh_inserts(op))
+        if (!job->any && BH_OP_INSERTS(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
         if (outcome != BH_MISSING)
             continue;
@@ -667,13 +667,14 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return end();
 }
 
-static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first)
 {
     if (!begin(gpu))
         return FAILED;
     open_memory(PROT_READ | PROT_WRITE);
     carry_out(gpu, BH_LANE_RUN, UINT64_MAX);
-    for (*first = 0; *first < n && ops[*first] <= most; ++*first)
+    for (*first = 0; *first < n && ops[*first] < BH_OPS && (allowed >> ops[*first] & 1u); ++*first)
         ;
     open_memory(PROT_NONE);
     return end();
@@ -917,7 +918,7 @@ bh__cuda_module bh__cuda_module_1 = {
     pass,
     survey,
     effects,
-    first_above,
+    first_outside,
     &primitives,
 };
 

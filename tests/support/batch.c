@@ -8,7 +8,6 @@
 
 #include "support/check.h"
 #include "support/memory.h"
-#include "support/random.h"
 
 const test_widths test_all_widths[TEST_WIDTHS] = {{4, 0}, {4, 4}, {4, 8}, {8, 0}, {8, 4}, {8, 8}};
 
@@ -105,6 +104,27 @@ void batch_check_all(const batch *arrays, bh_outcome outcome)
               (unsigned long long)arrays->n, (unsigned long long)batch_key(arrays, i),
               arrays->outcomes[i], (unsigned)outcome);
     }
+}
+
+bool batch_is_reduction(int operation)
+{
+    return operation == BH_ADD || operation == BH_MIN || operation == BH_MAX;
+}
+
+bool batch_inserts(int operation)
+{
+    return operation != BH_FIND && operation != BH_UPDATE && operation != BH_ERASE &&
+           operation != BATCH_APPLY;
+}
+
+bh_op batch_draw_op(rng *random, uint32_t value_bytes)
+{
+    int op = 0;
+
+    do {
+        op = (int)random_below(random, BATCH_OPS);
+    } while (value_bytes == 0 && batch_is_reduction(op));
+    return (bh_op)op;
 }
 
 bool batch_outcome_fits(bh_op op, uint8_t outcome)

@@ -318,7 +318,7 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
 
         check(event.begin <= event.end, "an event ends at %llu, before it began at %llu",
               (unsigned long long)event.end, (unsigned long long)event.begin);
-        check(event.op <= BH_MAX, "%d is no operation", (int)event.op);
+        check((int)event.op < BATCH_OPS, "%d is no operation", (int)event.op);
         if (event.outcome == BH_NOT_DONE ||
             (event.outcome == HISTORY_NOT_SAID && event.op == BH_FIND)) {
             continue;

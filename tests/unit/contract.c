@@ -129,7 +129,10 @@ static void outcomes_of_each_operation(void **state)
         batch_check_all(&all, BH_INSERTED);
         check_status(batch_call(table, BH_ERASE, &all), BH_OK);
         batch_check_all(&all, BH_ERASED);
-        for (int op = BH_ADD; has_values && op <= BH_MAX; op++) {
+        for (int op = 0; has_values && op < BATCH_OPS; op++) {
+            if (!batch_is_reduction(op)) {
+                continue;
+            }
             for (uint64_t i = 0; i < n; i++) {
                 batch_set_value(&all, i, value_of(i));
             }
@@ -515,7 +518,10 @@ static void reduce_counts_each_element_once(void **state)
             continue;
         }
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
-            for (int op = BH_ADD; op <= BH_MAX; op++) {
+            for (int op = 0; op < BATCH_OPS; op++) {
+                if (!batch_is_reduction(op)) {
+                    continue;
+                }
                 const uint64_t distinct = distinct_keys[d];
                 const uint64_t n = test_scaled(60000);
                 bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
@@ -615,7 +621,6 @@ static void ordered_is_sequential(void **state)
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t distinct = distinct_keys[d];
-            const int last_op = widths.value_bytes > 0 ? BH_MAX : BH_ERASE;
             bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
             bh_table *table = NULL;
             model *map = model_new();
@@ -623,8 +628,8 @@ static void ordered_is_sequential(void **state)
 
             options.duplicates = BH_DUPLICATES_ORDERED;
             table = table_with(context, &options);
-            for (int round = 0; round <= BH_MAX + 4; round++) {
-                const int operation = round <= BH_MAX ? round : BATCH_APPLY;
+            for (int round = 0; round < BATCH_OPS + 4; round++) {
+                const int operation = round < BATCH_OPS ? round : BATCH_APPLY;
                 const uint64_t n = test_scaled(operation == BATCH_APPLY ? 30000 : 8000);
                 batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
                 uint64_t *given = test_allocate(n * sizeof *given);
@@ -634,9 +639,9 @@ static void ordered_is_sequential(void **state)
                               random_key(widths.key_bytes, 2, random_below(&random, distinct)),
                               random_next(&random));
                     given[i] = batch_value(&all, i);
-                    all.ops[i] = (uint8_t)random_below(&random, (uint64_t)last_op + 1);
+                    all.ops[i] = (uint8_t)batch_draw_op(&random, widths.value_bytes);
                 }
-                if (operation != BATCH_APPLY && operation > last_op) {
+                if (widths.value_bytes == 0 && batch_is_reduction(operation)) {
                     free(given);
                     batch_free(&all);
                     continue;

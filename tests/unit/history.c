@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/batch.h"
 #include "support/check.h"
 #include "support/history.h"
 #include "support/memory.h"
@@ -226,7 +227,7 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
         }
         break;
     case NOT_COUNTED:
-        if (event->op >= BH_ADD && was.present && key->value != was.value) {
+        if (batch_is_reduction((int)event->op) && was.present && key->value != was.value) {
             *key = was;
             return true;
         }
@@ -319,7 +320,7 @@ static bool story_write(story *s, rng *random, uint64_t count, uint64_t overlap,
         history_event *event = &s->events[i];
         const uint64_t instant = 1000 + i * 10;
 
-        event->op = (bh_op)random_below(random, s->value_bytes == 0 ? BH_ERASE + 1 : BH_MAX + 1);
+        event->op = batch_draw_op(random, s->value_bytes);
         // Mostly few values, so that histories have several explanations.
         event->operand = random_below(random, 5) == 0 ? random_next(random)
                                                       : random_below(random, 4);

@@ -368,8 +368,7 @@ static void drop(scene *s)
 
 static void change(scene *s, int operation, keys_kind kind, uint64_t first, uint64_t n)
 {
-    if (s->options.value_bytes == 0 &&
-        (operation == BH_ADD || operation == BH_MIN || operation == BH_MAX)) {
+    if (s->options.value_bytes == 0 && batch_is_reduction(operation)) {
         return;
     }
     fill(s, kind, first, n);
