@@ -93,6 +93,12 @@ bh_status bh_find(bh_table *table, const void *keys, uint64_t n, void *values, u
     return run("bh_find", table, BH_FIND, NULL, keys, values, n, outcomes);
 }
 
+bh_status bh_find_or_insert(bh_table *table, const void *keys, void *values, uint64_t n,
+                            uint8_t *outcomes)
+{
+    return run("bh_find_or_insert", table, BH_FIND_OR_INSERT, NULL, keys, values, n, outcomes);
+}
+
 bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t *outcomes)
 {
     return run("bh_erase", table, BH_ERASE, NULL, keys, NULL, n, outcomes);

@@ -221,8 +221,8 @@ static __global__ void gather_kernel(T *to, const T *from, const uint32_t *names
         to[i] = from[names[i]];
 }
 
-static __global__ void scatter_kernel(uint8_t *to, const uint8_t *from, const uint32_t *names,
-                                      uint64_t n)
+template <typename T>
+static __global__ void scatter_kernel(T *to, const T *from, const uint32_t *names, uint64_t n)
 {
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 
@@ -252,16 +252,25 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
     return (int)cudaGetLastError();
 }
 
-static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
+static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t n)
 {
+    const unsigned blocks = bh__gpu_blocks(n);
     on_device here(gpu->device);
     int error = here.error;
 
     if (error || !n)
         return error;
     (void)cudaGetLastError();
-    scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(to, from, names, n);
+    if (bytes == 8)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint64_t *)to, (const uint64_t *)from, names, n);
+    else if (bytes == 4)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint32_t *)to, (const uint32_t *)from, names, n);
+    else
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint8_t *)to, (const uint8_t *)from, names, n);
     return (int)cudaGetLastError();
 }
 

@@ -646,8 +646,8 @@ static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_
 #endif
 
 /* Whether the slice is one for this schedule; and then where everything goes in a memory that
- * begins at `memory`. (Not for mixed slices; nor where keys may go to their other buckets while
- * there is room at home, as with BH_SPREAD_THEOREM1.) */
+ * begins at `memory`. (Not for mixed slices, nor for operations that answer with values; nor where
+ * keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
 static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                         bh_region_plan *plan)
 {
@@ -657,7 +657,7 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
     uint64_t regions, parts, rows;
     double mean;
 
-    if (known->names || known->slice.ops || geometry->spread ||
+    if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
         !bh_region_fit(geometry, count, REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets))
         return 0;

@@ -161,13 +161,19 @@ BH_FN void bh_effect_head(const bh__effects *e, uint64_t run)
     e->heads[e->runs.starts[run]] = 1;
 }
 
-/* BH_EFFECTS_SHARE. */
+/* BH_EFFECTS_SHARE. `after` is the value that the run's key has now, where the operation tells. */
 BH_FN void bh_effect_share(const bh__effects *e, uint64_t i)
 {
     const bh__runs *r = &e->runs;
-    const uint8_t first = e->done[e->heads_before[i] + e->heads[i] - 1];
+    const uint64_t run = e->heads_before[i] + e->heads[i] - 1;
+    const uint8_t first = e->done[run];
+    const uint8_t outcome = e->heads[i] ? first : bh_rest(r->op, first);
 
-    r->outcomes[r->index[i]] = e->heads[i] ? first : bh_rest(r->op, first);
+    if (r->outcomes)
+        r->outcomes[r->index[i]] = outcome;
+    if (outcome == BH_FOUND && BH_OP_WRITES(r->op) && r->values_out)
+        bh_set_value_at(r->values_out, r->value_bytes, r->index[i],
+                        bh_value_at(e->after, r->value_bytes, run));
 }
 
 #endif

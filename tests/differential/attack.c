@@ -110,8 +110,9 @@ static bool may_be_refused(const scene *s)
 
 static bh_op draw_op(const scene *s, rng *random, bool falling)
 {
-    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_FIND, BH_ERASE,
-                                BH_ADD,    BH_ADD,    BH_MIN,        BH_MAX};
+    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT,
+                                BH_UPDATE, BH_FIND,   BH_ERASE,      BH_ADD,
+                                BH_ADD,    BH_MIN,    BH_MAX};
     const uint64_t count = TEST_COUNT(ops) - (s->options.value_bytes > 0 ? 0 : 4);
 
     return falling && random_below(random, 2) == 0 ? BH_ERASE : ops[random_below(random, count)];
@@ -241,7 +242,7 @@ static void check_shared(scene *s, uint32_t p, const elements *e, uint64_t i)
     if (op == BH_ADD && outcome != BH_NOT_DONE) {
         me->sum[number] += e->given[i];
     }
-    if (op != BH_FIND || outcome != BH_FOUND) {
+    if (!batch_reads((int)op) || outcome != BH_FOUND) {
         expect(batch_value(&e->all, i) == e->given[i], "%s changed the caller's value",
                batch_operation_name((int)op));
     } else if (!has_sum(s, number)) {

@@ -429,13 +429,15 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
 static void perform_scatter(const request *r)
 {
     for (uint64_t i = 0; i < r->count; i++)
-        ((uint8_t *)r->to)[r->names[i]] = ((const uint8_t *)r->from)[i];
+        memcpy((char *)r->to + r->names[i] * r->bytes, (const char *)r->from + i * r->bytes,
+               r->bytes);
 }
 
-static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
+static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t n)
 {
-    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names, .count = n};
+    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names,
+                 .bytes = bytes, .count = n};
 
     if (!begin(gpu))
         return FAILED;

@@ -71,6 +71,8 @@ bh_status batch_call(bh_table *table, int operation, batch *arrays)
         return bh_insert(table, keys, arrays->values, n, outcomes);
     case BH_INSERT_NEW:
         return bh_insert_new(table, keys, arrays->values, n, outcomes);
+    case BH_FIND_OR_INSERT:
+        return bh_find_or_insert(table, keys, arrays->values, n, outcomes);
     case BH_UPDATE:
         return bh_update(table, keys, arrays->values, n, outcomes);
     case BH_ERASE:
@@ -117,6 +119,11 @@ bool batch_inserts(int operation)
            operation != BATCH_APPLY;
 }
 
+bool batch_reads(int operation)
+{
+    return operation == BH_FIND || operation == BH_FIND_OR_INSERT || operation == BATCH_APPLY;
+}
+
 bh_op batch_draw_op(rng *random, uint32_t value_bytes)
 {
     int op = 0;
@@ -133,6 +140,7 @@ bool batch_outcome_fits(bh_op op, uint8_t outcome)
     case BH_FIND:
         return outcome == BH_FOUND || outcome == BH_MISSING;
     case BH_INSERT_NEW:
+    case BH_FIND_OR_INSERT:
         return outcome == BH_INSERTED || outcome == BH_FOUND;
     case BH_UPDATE:
         return outcome == BH_ASSIGNED || outcome == BH_MISSING;
@@ -161,7 +169,8 @@ bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value)
 const char *batch_operation_name(int operation)
 {
     static const char *const names[] = {"find", "insert", "insert_new", "update",
-                                        "erase", "add",   "min",        "max"};
+                                        "erase", "add",   "min",        "max",
+                                        "find_or_insert"};
     if (operation == BATCH_APPLY) {
         return "apply";
     }

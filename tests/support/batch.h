@@ -33,7 +33,7 @@ typedef struct batch {
 } batch;
 
 /* How many operations there are; a bh_op has a number below. */
-#define BATCH_OPS 8
+#define BATCH_OPS 9
 
 /* Another "operation" for batch_call(): bh_apply with the batch's ops. */
 #define BATCH_APPLY 100
@@ -63,6 +63,9 @@ void batch_check_all(const batch *arrays, bh_outcome outcome);
  * may insert a key. BATCH_APPLY is none of them. */
 bool batch_is_reduction(int operation);
 bool batch_inserts(int operation);
+
+/* Whether it answers with the key's value where that is found. BATCH_APPLY may. */
+bool batch_reads(int operation);
 
 /* Draws an operation that tables with values of this width have. */
 bh_op batch_draw_op(rng *random, uint32_t value_bytes);

@@ -443,6 +443,8 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
         return bh_insert(table, keys, values, n, outcomes);
     case BH_INSERT_NEW:
         return bh_insert_new(table, keys, values, n, outcomes);
+    case BH_FIND_OR_INSERT:
+        return bh_find_or_insert(table, keys, values, n, outcomes);
     case BH_UPDATE:
         return bh_update(table, keys, values, n, outcomes);
     case BH_ERASE:
@@ -455,7 +457,8 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
 }
 
 static const int every_call[] = {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE,
-                                 BH_ADD,  BH_MIN,    BH_MAX,        BATCH_APPLY};
+                                 BH_ADD,  BH_MIN,    BH_MAX,        BH_FIND_OR_INSERT,
+                                 BATCH_APPLY};
 
 /* What each call does with `values`. */
 static bool takes_values(int op)
@@ -465,7 +468,7 @@ static bool takes_values(int op)
 
 static bool writes_values(int op)
 {
-    return op == BH_FIND || op == BATCH_APPLY;
+    return batch_reads(op);
 }
 
 static void refused(fixture *f, const char *what, bh_status status)
@@ -679,7 +682,8 @@ static void counts_beyond_memory(void **state)
 static void bad_operations(void **state)
 {
     static const int no_reduction[] = {BH_FIND,  BH_INSERT, BH_INSERT_NEW, BH_UPDATE,
-                                       BH_ERASE, BATCH_OPS, 255,           -1};
+                                       BH_ERASE, BATCH_OPS, 255,           -1,
+                                       BH_FIND_OR_INSERT};
     static const uint8_t no_op[] = {BATCH_OPS, BATCH_OPS + 1, 15, 16, 31, 32, 64, 100, 127, 128,
                                     254,       255};
     static const uint64_t places[] = {0, 1, 31, 62, 63};
@@ -742,7 +746,7 @@ static void bad_operation_late_in_a_large_batch(void **state)
         batch_set(&large, i, i, i);
         large.ops[i] = BH_INSERT;
     }
-    large.ops[n - 1] = 8;
+    large.ops[n - 1] = BATCH_OPS;
     check_status(batch_call(f.table, BATCH_APPLY, &large), BH_ERR_ARGUMENT);
     for (uint64_t i = 0; i < n; i++) {
         check(large.outcomes[i] == BATCH_UNTOUCHED, "a refused call wrote outcome %llu",

@@ -240,6 +240,8 @@ static void several_chunks(void **state)
         if (!TEST_SANITIZER && !test_on_gpu()) {
             (void)call_and_compare(table, map, BH_INSERT_NEW, &all, &status);
             check_status(status, BH_OK);
+            (void)call_and_compare(table, map, BH_FIND_OR_INSERT, &all, &status);
+            check_status(status, BH_OK);
             (void)call_and_compare(table, map, BH_ERASE, &all, &status);
             check_status(status, BH_OK);
         }
@@ -291,6 +293,9 @@ static void without_outcomes(void **state)
                 case BH_INSERT_NEW:
                     check_status(bh_insert_new(table, all.keys, all.values, n, NULL), BH_OK);
                     break;
+                case BH_FIND_OR_INSERT:
+                    check_status(bh_find_or_insert(table, all.keys, all.values, n, NULL), BH_OK);
+                    break;
                 case BH_UPDATE:
                     check_status(bh_update(table, all.keys, all.values, n, NULL), BH_OK);
                     break;
@@ -324,8 +329,8 @@ static void budgets(void **state)
     (void)state;
 
     for (int w = 0; w < TEST_WIDTHS; w += widths_step(1)) {
-        for (int operation = 0; operation < 3; operation++) {
-            static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BATCH_APPLY};
+        static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT, BATCH_APPLY};
+        for (int operation = 0; operation < (int)TEST_COUNT(calls); operation++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t n = 60000;
             rng random = random_start(test_seed() + 5 + (uint64_t)(w * 3 + operation));

@@ -471,6 +471,17 @@ BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, 
     return BH_NEXT;
 }
 
+/* Writes the answer of an operation to the caller's values. The caller may have given a value in the same
+ * place, so this is done once, by the step that finishes the operation: no step comes behind it that
+ * would read the value given. */
+BH_FN void DY(answer)(const bh__slice *slice, const DY(op) *op, BH_VALUE value)
+{
+    BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
+
+    *answer = value;
+    bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
+}
+
 BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     DY(view) view;
@@ -491,12 +502,8 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
             value = BH_LOAD_VALUE(DY(value_at)(line, bh_first(view.match)));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
-        if (BH_VALUE_BYTES && slice->values_out) {
-            BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
-
-            *answer = value;
-            bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
-        }
+        if (BH_VALUE_BYTES && slice->values_out)
+            DY(answer)(slice, op, value);
         return DY(done)(op, BH_FOUND);
     }
     if (bh_load64(bh_dy_at(line)) != view.meta)
@@ -524,6 +531,8 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
 
     if (BH_OP_KEEPS(kind)) {
         op->outcome = BH_FOUND;
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
+            DY(answer)(slice, op, DY(own_value)(line, slot));
         return view->meta;
     }
     if (BH_OP_ERASES(kind)) {
