@@ -266,6 +266,7 @@ static bh_status call(bh_op op, bh_table *table, const void *keys, void *values,
     switch (op) {
     case BH_FIND: return bh_find(table, keys, n, values, NULL);
     case BH_INSERT: return bh_insert(table, keys, values, n, NULL);
+    case BH_FIND_OR_INSERT: return bh_find_or_insert(table, keys, values, n, NULL);
     case BH_ERASE: return bh_erase(table, keys, n, NULL);
     default: return bh_reduce(table, op, keys, values, n, NULL);
     }

@@ -32,8 +32,8 @@ static const struct {
 
 enum { INSERT, FIND, MISS, HALF, BY_SCHEDULE }; /* one of these for each schedule */
 enum {
-    INSERT_NEW, ASSIGN, ADD, ADD_ZIPF, ERASE, APPLY, EXPORT, CLEAR, SORT, INSERT_ZIPF, EQUAL, ORDERED,
-    ORDERED_ZIPF, FIND_ONE, INSERT_ONE,
+    INSERT_NEW, FIND_OR_INSERT, ASSIGN, ADD, ADD_ZIPF, ERASE, APPLY, EXPORT, CLEAR, SORT, INSERT_ZIPF,
+    EQUAL, ORDERED, ORDERED_ZIPF, FIND_ONE, INSERT_ONE,
     RESULTS
 };
 
@@ -208,6 +208,13 @@ static void run_updates(const work *w, bh_table *table, uint32_t salt)
                 GPU_ADD_64)) {
         expect(w, BH_FOUND, w->n);
         expect_present(w, table, &w->keys);
+    }
+    zero_found(w);
+    if (measure(w, &w->results[FIND_OR_INSERT], BH_FIND_OR_INSERT, table, &w->keys, &w->found,
+                GPU_ADD_64)) {
+        expect(w, BH_FOUND, w->n);
+        to_host(w->b, &w->found);
+        check_values(w->b, w->found.host, w->keys.host, w->n);
     }
     if (measure(w, &w->results[ASSIGN], BH_INSERT, table, &w->keys, &w->values, GPU_ADD_64)) {
         expect(w, BH_ASSIGNED, w->n);
@@ -460,6 +467,8 @@ static void run_size(bench *b, uint64_t n)
     result results[RESULTS] = {
         [INSERT_NEW] = {EXPERIMENT, .name = "insert_new, all there", .op = "insert_new",
                         .hit_rate = 1},
+        [FIND_OR_INSERT] = {EXPERIMENT, .name = "find_or_insert, all there",
+                            .op = "find_or_insert", .hit_rate = 1},
         [ASSIGN] = {EXPERIMENT, .name = "insert, all there", .op = "insert", .hit_rate = 1},
         [ADD] = {EXPERIMENT, .name = "reduce, all there", .op = "add", .hit_rate = 1},
         [ADD_ZIPF] = {EXPERIMENT, .name = "reduce, Zipf 0.99", .op = "add", .hit_rate = 1,

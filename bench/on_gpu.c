@@ -273,6 +273,7 @@ static bh_status call(const bench *b, const gpu_call *c, uint64_t first, uint64_
     case BH_FIND: return bh_find(c->table, keys, n, values, outcomes);
     case BH_INSERT: return bh_insert(c->table, keys, values, n, outcomes);
     case BH_INSERT_NEW: return bh_insert_new(c->table, keys, values, n, outcomes);
+    case BH_FIND_OR_INSERT: return bh_find_or_insert(c->table, keys, values, n, outcomes);
     case BH_ERASE: return bh_erase(c->table, keys, n, outcomes);
     case GPU_APPLY: return bh_apply(c->table, c->ops + first, keys, values, n, outcomes);
     default: return bh_reduce(c->table, (bh_op)c->what, keys, values, n, outcomes);

@@ -95,8 +95,8 @@ double gpu_bar(const bench *b, bh_design design, double bar);
 /* Notes that the design can do nothing of this. */
 void gpu_unsupported(result *results, uint32_t count);
 
-/* What a call does besides what a bh_op says. */
-enum { GPU_APPLY = BH_MAX + 1, GPU_EXPORT, GPU_CLEAR, GPU_SORT };
+/* What a call does besides what a bh_op, which is a byte, says. */
+enum { GPU_APPLY = 256, GPU_EXPORT, GPU_CLEAR, GPU_SORT };
 
 typedef struct gpu_call {
     int what; /* a bh_op, or one of these */

@@ -15,7 +15,7 @@
 #define EXPERIMENT .experiment = "operations", .state = "fresh"
 
 enum {
-    FIND, MISS, HALF, INSERT, ADD, ERASE, APPLY, /* beside the limit */
+    FIND, MISS, HALF, INSERT, ADD, ERASE, FIND_OR_INSERT, APPLY, /* beside the limit */
     ZIPF, EQUAL, ORDERED, ORDERED_ZIPF, EXPORT, CLEAR,
     RESULTS
 };
@@ -41,6 +41,21 @@ static double beside(work *w, int at, bh_op op, bh_table *table, const void *key
 
     w->before = enter_beside(&w->results[at], w->n, taken, w->before, w->b->limit);
     return taken;
+}
+
+/* Finds or inserts all keys in a table with every second one of them. */
+static void run_find_or_insert(work *w, limit *l, bh_table *table)
+{
+    const uint64_t half = w->n / 2;
+    uint64_t i;
+
+    for (i = 0; i < half; i++)
+        memcpy(key_at(w->b, w->mixed, i), key_at(w->b, w->keys, 2 * i), w->b->settings.key_bytes);
+    check(bh_insert(table, w->mixed, w->values, half, NULL));
+    w->before = limit_run(l);
+    beside(w, FIND_OR_INSERT, BH_FIND_OR_INSERT, table, w->keys);
+    if (stats_of(table).keys != w->n)
+        fail("keys found or inserted are not all there");
 }
 
 static void run_apply(work *w, bh_table *table)
@@ -159,7 +174,7 @@ static void run_repetition(work *w, uint32_t repetition)
     if (stats_of(table).keys || stats_of(table).grows)
         fail("the table is not what it should be after erasing everything");
 
-    check(bh_insert(table, w->keys, w->values, n, NULL));
+    run_find_or_insert(w, l, table);
     run_apply(w, table);
     run_clear(w, table, stats.bytes_total);
     bh_table_destroy(table);
@@ -199,6 +214,8 @@ void run_operations(bench *b)
         [INSERT] = {EXPERIMENT, .name = "insert, reserved", .op = "insert", .hit_rate = 0},
         [ADD] = {EXPERIMENT, .name = "reduce, present", .op = "add", .hit_rate = 1},
         [ERASE] = {EXPERIMENT, .name = "erase, present", .op = "erase", .hit_rate = 1},
+        [FIND_OR_INSERT] = {EXPERIMENT, .name = "find_or_insert, half present",
+                            .op = "find_or_insert", .hit_rate = 0.5},
         [APPLY] = {EXPERIMENT, .name = "apply, 50/25/25", .op = "apply", .hit_rate = 0.75},
         [ZIPF] = {EXPERIMENT, .name = "reduce, Zipf 0.99", .op = "add", .hit_rate = 1,
                   .skew = "zipf 0.99", .figure = "of uniform", .bar = 1},

@@ -69,8 +69,8 @@ typedef enum bh_status {
 /* What became of one element of a batch; one byte each in an outcomes array. */
 typedef enum bh_outcome {
     BH_MISSING = 0,   /* find, update, erase: the key was not there */
-    BH_FOUND = 1,     /* find, insert_new: the key was there */
-    BH_INSERTED = 2,  /* insert, insert_new, reduce: the key is new */
+    BH_FOUND = 1,     /* find, insert_new, find_or_insert: the key was there */
+    BH_INSERTED = 2,  /* insert, insert_new, find_or_insert, reduce: the key is new */
     BH_ASSIGNED = 3,  /* insert, update, reduce: the key was there, its value was written */
     BH_ERASED = 4,    /* erase: the key was there and is gone */
     BH_NOT_DONE = 255 /* the call stopped short of this element: it had no effect */
@@ -85,7 +85,8 @@ typedef enum bh_op {
     BH_ERASE = 4,
     BH_ADD = 5, /* add to the value there, wrapping; a new key starts with the value given */
     BH_MIN = 6, /* keep the smaller, as unsigned numbers */
-    BH_MAX = 7  /* keep the larger, as unsigned numbers */
+    BH_MAX = 7, /* keep the larger, as unsigned numbers */
+    BH_FIND_OR_INSERT = 8 /* read the value there; a new key starts with the value given */
 } bh_op;
 
 /* The designs. BH_AUTO takes the best one for the options given. */
@@ -458,15 +459,46 @@ BH_API bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const vo
 BH_API bh_status bh_find(bh_table *table, const void *keys, uint64_t n, void *values,
                          uint8_t *outcomes);
 
+/*
+ * Looks each key up and inserts the absent ones with the caller's value: afterwards every key is in the
+ * table, and values[i] is the value of keys[i]. Other libraries call this get_or_insert, setdefault or
+ * try_emplace; as an upsert it is the one that keeps a present key's value (bh_insert() overwrites it).
+ *
+ * keys      n keys, as in every call of this chapter.
+ * values    in and out: n values of value_bytes each, aligned to value_bytes. On entry values[i] is the
+ *           value that keys[i] gets if it is absent. If it is present, its value in the table is written
+ *           to values[i]. NULL only when value_bytes or n is 0. As an output array it must not overlap
+ *           another array of the call. In a context on a GPU it may lie on the host, from where it is
+ *           copied both ways, or on the device.
+ * n         any 64-bit number; 0 is BH_OK whatever the arrays are.
+ * outcomes  receives n bytes; may be NULL. BH_FOUND: the key was present, values[i] was written, the
+ *           table is unchanged. BH_INSERTED: the key is new, values[i] is unchanged. BH_NOT_DONE: no
+ *           room for a new key, values[i] is unchanged, and a call with just these elements resumes.
+ *
+ * The caller owns the arrays. Synchronous. Thread-safe: each element takes effect at one instant, so no
+ * other thread can insert or erase the key between the lookup and the insertion.
+ * Duplicates: of equal absent keys in one call exactly one is BH_INSERTED, and all others are BH_FOUND
+ * and receive its value. Which one is open; with BH_DUPLICATES_ORDERED, and in BH_HASHFIGHT, it is the
+ * first. Full table: present keys are found, absent ones are BH_NOT_DONE.
+ *
+ * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
+ * BH_ERR_FULL; BH_ERR_MEMORY; on a GPU BH_ERR_DEVICE. With value_bytes 0 it tells new keys from
+ * present ones, as bh_insert_new() does.
+ * Cost: as bh_insert_new(), about one cache line of the table per key, and what is written to values.
+ */
+BH_API bh_status bh_find_or_insert(bh_table *table, const void *keys, void *values, uint64_t n,
+                                   uint8_t *outcomes);
+
 /* Erases each key that is there. With so few keys left that min_fill asks for it, the table gives
  * memory back. Outcomes: BH_ERASED, BH_MISSING. */
 BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t *outcomes);
 
 /* Mixed operations in one pass: element i does ops[i] (n bytes, a bh_op each, NULL only when n is
  * 0) with keys[i] and values[i]. `values` is read by the operations that take a value and written
- * by BH_FIND where the key is found; it may not be NULL unless value_bytes or n is 0, and as an
- * output array it may not overlap another. Outcomes as of the single calls. A byte that is no
- * bh_op is BH_ERR_ARGUMENT; BH_ADD, BH_MIN, BH_MAX with value_bytes 0 are BH_ERR_UNSUPPORTED. */
+ * by BH_FIND and BH_FIND_OR_INSERT where the key is found; it may not be NULL unless value_bytes or
+ * n is 0, and as an output array it may not overlap another. Outcomes as of the single calls. A byte
+ * that is no bh_op is BH_ERR_ARGUMENT; BH_ADD, BH_MIN, BH_MAX with value_bytes 0 are
+ * BH_ERR_UNSUPPORTED. */
 BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values,
                           uint64_t n, uint8_t *outcomes);
 

@@ -87,7 +87,8 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
 {
     const uint64_t key_bytes = o->table->options.key_bytes;
     const uint64_t value_bytes = batch->values ? o->table->options.value_bytes : 0;
-    const int mixed = batch->ops != NULL, answers = mixed || batch->outcomes;
+    const int mixed = batch->ops != NULL;
+    const int answers = mixed || batch->outcomes || batch->values_out;
     const uint64_t if_mixed = mixed ? rows : 0, if_answers = answers ? rows : 0;
     const uint64_t payload_bytes = answers ? sizeof *o->chunk.row_index : value_bytes;
     const uint64_t parts = parts_of(rows);
@@ -167,7 +168,7 @@ static bh_status run_named(ordered *o, int in_order)
     pass(o, o->loops->gather, c->named, BH_ORDERED_GRAIN);
     batch.keys = c->wave_keys;
     batch.values = c->wave_values;
-    batch.values_out = c->ops ? c->wave_values : NULL;
+    batch.values_out = c->batch.values_out ? c->wave_values : NULL;
     batch.ops = c->wave_ops;
     batch.outcomes = c->wave_outcomes;
     batch.n = c->named;

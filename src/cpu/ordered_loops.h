@@ -48,7 +48,7 @@ typedef struct bh__chunk {
 
     /* Segments: those of a part lie where its rows do, as far as there are any. */
     void *keys;
-    void *values; /* what is to be done with the key; then what a find read */
+    void *values; /* what is to be done with the key; then what it was found to have */
     uint8_t *ops; /* NULL: all do the same */
     uint8_t *outcomes;
     uint32_t *next; /* the next segment of the same key, 0: none. NULL: there is but one */
@@ -194,7 +194,7 @@ static void BH_NAME(bh_chunk_settle)(void *argument, uint64_t first, uint64_t co
         const uint32_t segment = c->names[i];
 
         c->outcomes[segment] = c->wave_outcomes[i];
-        if (BH_VALUE_BYTES && c->ops)
+        if (BH_VALUE_BYTES && c->batch.values_out)
             ((BH_VALUE *)c->values)[segment] = ((const BH_VALUE *)c->wave_values)[i];
     }
 }
@@ -214,16 +214,16 @@ static void BH_NAME(bh_chunk_expand)(void *argument, uint64_t first, uint64_t co
 
         for (r = begin; r < c->part_first[part + 1]; r++) {
             const uint64_t segment = begin + (c->row_segment[r] & ~BH_ORDERED_REST);
-            const uint8_t outcome = c->outcomes[segment];
+            uint8_t outcome = c->outcomes[segment];
 
             if (c->ops)
                 op = c->ops[segment];
-            if (BH_VALUE_BYTES && values && op == BH_FIND && outcome == BH_FOUND)
+            if (c->row_segment[r] & BH_ORDERED_REST)
+                outcome = bh_rest(op, outcome);
+            if (BH_VALUE_BYTES && values && BH_OP_WRITES(op) && outcome == BH_FOUND)
                 values[index[r]] = ((const BH_VALUE *)c->values)[segment];
             if (outcomes)
-                outcomes[index[r]] = c->row_segment[r] & BH_ORDERED_REST
-                                         ? bh_rest(op, outcome)
-                                         : outcome;
+                outcomes[index[r]] = outcome;
         }
     }
 }

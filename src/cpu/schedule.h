@@ -25,17 +25,12 @@
 #ifndef BH_CPU_SCHEDULE_H
 #define BH_CPU_SCHEDULE_H
 
+#include "base/ops.h"
 #include "tables/answer.h"
 
 /* Operations in flight. On the one machine measured 32, 48 and 64 are alike, 96 finds and inserts 3
  * to 8% slower, 128 finds 8% slower; 64 leaves room for memory that serves more lines at once. */
 #define BH_WINDOW 64u
-
-/* Values of bh_op. */
-#define BH_OPS (BH_MAX + 1u)
-
-/* The kind that stands for "look it up for each element". */
-#define BH_KIND_MIXED 0xffu
 
 BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
 {

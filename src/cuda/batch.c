@@ -122,6 +122,8 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
                           o->value_bytes, names, count);
     else
         slice->values = NULL;
+    if (c->work.array[BH_ARRAY_VALUES_OUT])
+        slice->values_out = (void *)(uintptr_t)slice->values;
     if (!error && c->work.array[BH_ARRAY_OPS])
         error = m->gather(gpu, (void *)(uintptr_t)slice->ops, c->work.array[BH_ARRAY_OPS], 1, names,
                           count);
@@ -152,6 +154,18 @@ static int read_few(const bh__call *c, few *f, uint32_t count, const bh__slice *
     return error ? error : m->wait(gpu, BH_LANE_RUN);
 }
 
+/* Sends the elements' values back: those that were found, and the others as they were. `names` is as
+ * gather_few found it. */
+static int give_values(const bh__call *c, const uint32_t *names, uint32_t count,
+                       const bh__slice *slice)
+{
+    return slice->values_out
+               ? c->cuda->module->scatter(c->cuda->gpu, c->work.array[BH_ARRAY_VALUES_OUT],
+                                          slice->values_out, c->table->options.value_bytes, names,
+                                          count)
+               : 0;
+}
+
 /* Sends names back to their list; the first `done` of them are done, and these are their outcomes. */
 static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint32_t *sorted,
                     uint32_t count, uint32_t done, const bh__slice *slice)
@@ -165,15 +179,15 @@ static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint
     if (!error && outcomes && done) {
         error = m->copy(gpu, BH_LANE_RUN, (void *)(uintptr_t)slice->outcomes, f->outcomes, done);
         if (!error)
-            error = m->scatter(gpu, outcomes, slice->outcomes, names, done);
+            error = m->scatter(gpu, outcomes, slice->outcomes, 1, names, done);
     }
     waited = m->wait(gpu, BH_LANE_RUN); /* also for `sorted`, which ends with the caller */
     return error ? error : waited;
 }
 
 /*
- * The policy has seen to a slice of the list's first `count` elements. The outcomes of those that
- * are done, or refused, are written; the names of the others move to the end of these `count`
+ * The policy has seen to a slice of the list's first `count` elements. The outcomes and values of those
+ * that are done, or refused, are written; the names of the others move to the end of these `count`
  * places. Answers in *kept how many they are. It has been done, and must be told: what is refused
  * is asked for twice.
  */
@@ -185,6 +199,8 @@ static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count
 
     if (error)
         error = read_few(c, f, count, slice);
+    if (!error && give_values(c, names, count, slice))
+        error = give_values(c, names, count, slice);
     if (error)
         return error;
     memset(f->left, 0, count);
@@ -679,8 +695,7 @@ static bh_status check_ops(bh__call *c, const bh__batch *batch)
         return error ? refused_ops(c, error)
                      : bh__check_ops("bh_apply", batch->ops, batch->n, 0, has_values);
     }
-    error = m->first_above(c->cuda->gpu, batch->ops, batch->n,
-                           (uint8_t)(has_values ? BH_MAX : BH_ERASE), &first);
+    error = m->first_outside(c->cuda->gpu, batch->ops, batch->n, BH_OPS_OF(has_values), &first);
     if (!error && first == batch->n)
         return BH_OK;
     if (!error)

@@ -15,6 +15,9 @@
  * in tables/table.h). Such a run is one thread's work, however long it is; with one operation for all,
  * primitives share it among all threads.
  *
+ * Where an operation answers with values (BH_FIND_OR_INSERT) the one operation on a key does, into
+ * the array that its value came from; from there its elements have it.
+ *
  * Elements that find no room are NOT_DONE, and the others of their run are as if those had not been
  * there. A key that the run inserts and erases again needs no room.
  */
@@ -123,12 +126,6 @@ void bh__by_key_end(bh__call *c)
     c->by_key.memory = NULL;
 }
 
-/* How the values of a run's elements are joined: those of an erasure are none. */
-static bh_op joining(bh_op op)
-{
-    return op == BH_UPDATE || op == BH_ERASE ? BH_INSERT : op;
-}
-
 /* Marks the first sorted element of each run, and counts those before each element. */
 static bh_status mark_heads(bh__call *c, const bh__where *where, const columns *k,
                             const bh__effects *e)
@@ -170,6 +167,12 @@ static bh__effects begin_effects(const bh__call *c, const columns *k, uint64_t c
     return e;
 }
 
+/* Whether elements have anything to answer. */
+static int tells(const bh__effects *e)
+{
+    return e->runs.ops || e->runs.outcomes || e->runs.values_out;
+}
+
 /* Sorts the elements by key and cuts them into runs, with the values of each joined where all do the
  * same. BH_ERR_MEMORY, without a sentence: for want of memory, or because the GPU was lost. */
 static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
@@ -199,11 +202,11 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
                   : 0;
     if (error)
         return bh__call_failed(c, error);
-    if (!p->reduce_by_key(&where, joining(c->work.op), k->keys, o->key_bytes,
+    if (!p->reduce_by_key(&where, BH_OP_JOINS(c->work.op), k->keys, o->key_bytes,
                           joins ? k->values : NULL, joins ? o->value_bytes : 0, count, k->unique,
                           joins ? k->after : NULL, k->starts, &e->runs.count))
         return BH_ERR_MEMORY;
-    return e->runs.ops || !e->runs.outcomes ? BH_OK : mark_heads(c, &where, k, e);
+    return e->runs.ops || !tells(e) ? BH_OK : mark_heads(c, &where, k, e);
 }
 
 /* Looks the runs' keys up, and finds out what is left to be done with each. */
@@ -256,28 +259,27 @@ static bh_status change_at_once(bh__call *c, uint64_t count)
     bh_status status, told = BH_OK;
     bh__effects e;
     columns k;
-    int tells;
 
     (void)cut_columns(&a, c, c->by_key.room, &k);
     e = begin_effects(c, &k, count);
-    tells = e.runs.ops || e.runs.outcomes;
     status = make_runs(c, &k, &e);
     if (status && !bh__cuda_alive(c->cuda) && !is_ordered(c))
         return bh__call_change(c, count);
     if (status == BH_ERR_MEMORY)
         return bh__cuda_alive(c->cuda) ? BH_ERR_DEVICE : no_memory(count);
     array[BH_ARRAY_KEYS] = (unsigned char *)k.unique;
-    array[BH_ARRAY_VALUES] = array[BH_ARRAY_VALUES] ? (unsigned char *)k.after : NULL;
+    array[BH_ARRAY_VALUES] = e.runs.values ? (unsigned char *)k.after : NULL;
+    array[BH_ARRAY_VALUES_OUT] = e.runs.values_out ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_OPS] = NULL;
     if (!status && e.runs.ops)
         status = find_out(c, &k, &e);
-    array[BH_ARRAY_OUTCOMES] = tells ? k.done : NULL;
+    array[BH_ARRAY_OUTCOMES] = tells(&e) ? k.done : NULL;
     if (!status)
         status = mark(c, e.runs.count);
     if (status)
         return status;
     status = bh__call_change(c, e.runs.count);
-    if (tells && !bh__cuda_alive(c->cuda))
+    if (tells(&e) && !bh__cuda_alive(c->cuda))
         told = answer(c, e.runs.ops ? BH_EFFECTS_ANSWER : BH_EFFECTS_SHARE, &e);
     return status ? status : told;
 }

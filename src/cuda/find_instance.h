@@ -22,7 +22,7 @@ BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 
     if (job->any)
         return looks;
-    looks = looks && bh_inserts(slice.ops ? slice.ops[at] : slice.op);
+    looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
     slice.values_out = 0;
     LOOK(carry)(&slice, &op, (uint32_t)at, looks);
     return looks && op.outcome == BH_MISSING;

@@ -114,7 +114,7 @@ BH_FN bh__slice bh_cuda_slice(const bh__cuda_job *job)
 /* What an element does in a kernel of this kind. */
 BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 {
-    return kind <= BH_MAX ? kind : slice->ops ? slice->ops[at] : slice->op;
+    return kind != BH_KIND_MIXED ? kind : slice->ops ? slice->ops[at] : slice->op;
 }
 
 /* What is known of an element when a kernel takes it up: nothing; that one step was not enough, in

@@ -73,7 +73,7 @@ BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t 
 
 /*
  * Twins: the lanes of this warp that do the same to the same key, as the bits of a mask. Only the
- * first of them works, with a value that stands for all, and the others' outcomes follow
+ * first of them works, with a value that stands for all, and the others' answers follow
  * from its: as if the first had come first, the others behind it, and the last one last. Without
  * that, thousands of equal keys would wait for each other's lock one by one.
  */
@@ -102,6 +102,21 @@ BH_FN BH_VALUE DEVICE(twins_value)(const bh__slice *slice, uint32_t at, uint32_t
         value = (BH_VALUE)bh_join(kind, value, next);
     }
     return value;
+}
+
+/* The first of the twins is done, or not: gives the others its value, which is `value` unless its key was
+ * `found`. */
+BH_FN void DEVICE(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
+                                int found, BH_VALUE value)
+{
+    BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at;
+    const int works = threadIdx.x % 32 == bh_first(twins);
+
+    if (works && done && found)
+        value = *answer;
+    value = __shfl_sync(twins, value, (int)bh_first(twins));
+    if (!works && done)
+        *answer = value;
 }
 
 /* The host wants to know of keys that are not there: their values stay as they were. */
@@ -136,7 +151,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     }
     slice.no_paths = stage == BH_CUDA_HOME_FULL;
     if (room == BH_CUDA_ROOM_UNKNOWN)
-        room = bh_cuda_has_room(job, works && bh_inserts(kind));
+        room = bh_cuda_has_room(job, works && BH_OP_INSERTS(kind));
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
@@ -149,6 +164,8 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
         answer = __shfl_sync(twins, answer, first_of);
         parks = __shfl_sync(twins, parks, first_of);
         room = __shfl_sync(twins, room, first_of);
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice.values_out)
+            DEVICE(twins_answer)(&slice, at, twins, answer == BH_DONE, first == BH_FOUND, value);
         if (lane != bh_first(twins)) {
             op.outcome = bh_rest(kind, first);
             slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
@@ -327,7 +344,7 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
     for (; rounds && i - lane < count; rounds--, i += 32) {
         const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
-        const int room = bh_cuda_has_room(job, i < count && bh_inserts(what));
+        const int room = bh_cuda_has_room(job, i < count && BH_OP_INSERTS(what));
         int answer = BH_DONE; /* a bh_answer */
         uint32_t parks;
 
@@ -416,22 +433,22 @@ __global__ void DEVICE(add)(bh__cuda_job *job)
 
 __global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_MAX + 1, rounds, 1);
+    DEVICE(begin_all)(job, BH_KIND_MIXED, rounds, 1);
 }
 
 __global__ void DEVICE(other_mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_HOME_FULL);
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
 __global__ void DEVICE(paths_mixed)(bh__cuda_job *job)
 {
-    DEVICE(search_all)(job, BH_MAX + 1);
+    DEVICE(search_all)(job, BH_KIND_MIXED);
 }
 
 __global__ void DEVICE(mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_MAX + 1, BH_CUDA_FRESH);
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
 }
 
 #else
@@ -467,7 +484,7 @@ __global__ void DEVICE(add)(bh__cuda_job *job, int rounds)
 
 __global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_MAX + 1, rounds);
+    DEVICE(run)(job, BH_KIND_MIXED, rounds);
 }
 
 #endif

@@ -221,8 +221,8 @@ static __global__ void gather_kernel(T *to, const T *from, const uint32_t *names
         to[i] = from[names[i]];
 }
 
-static __global__ void scatter_kernel(uint8_t *to, const uint8_t *from, const uint32_t *names,
-                                      uint64_t n)
+template <typename T>
+static __global__ void scatter_kernel(T *to, const T *from, const uint32_t *names, uint64_t n)
 {
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 
@@ -252,16 +252,25 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
     return (int)cudaGetLastError();
 }
 
-static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
+static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t n)
 {
+    const unsigned blocks = bh__gpu_blocks(n);
     on_device here(gpu->device);
     int error = here.error;
 
     if (error || !n)
         return error;
     (void)cudaGetLastError();
-    scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(to, from, names, n);
+    if (bytes == 8)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint64_t *)to, (const uint64_t *)from, names, n);
+    else if (bytes == 4)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint32_t *)to, (const uint32_t *)from, names, n);
+    else
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint8_t *)to, (const uint8_t *)from, names, n);
     return (int)cudaGetLastError();
 }
 
@@ -361,16 +370,17 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return error || !e->runs.elements ? error : bh__gpu_effects(gpu, step, e);
 }
 
-static __global__ void first_above_kernel(const uint8_t *ops, uint64_t n, uint8_t most,
-                                          unsigned long long *first)
+static __global__ void first_outside_kernel(const uint8_t *ops, uint64_t n, uint32_t allowed,
+                                            unsigned long long *first)
 {
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 
-    if (i < n && ops[i] > most)
+    if (i < n && (ops[i] >= BH_OPS || !(allowed >> ops[i] & 1)))
         atomicMin(first, (unsigned long long)i);
 }
 
-static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first)
 {
     on_device here(gpu->device);
     uint64_t found = n;
@@ -387,8 +397,8 @@ static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t mos
     error = (int)cudaMemcpyAsync(memory, &found, sizeof found, cudaMemcpyDefault, gpu->stream);
     if (!error) {
         (void)cudaGetLastError();
-        first_above_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            ops, n, most, (unsigned long long *)memory);
+        first_outside_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            ops, n, allowed, (unsigned long long *)memory);
         error = (int)cudaGetLastError();
     }
     if (!error)
@@ -406,5 +416,5 @@ const bh__cuda_module bh__cuda_module_1 = {
     BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
     allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
     gather,                  scatter,        kernels, slice, pass,
-    survey,                  effects,        first_above, &bh__gpu_primitives,
+    survey,                  effects,        first_outside, &bh__gpu_primitives,
 };

@@ -23,9 +23,9 @@
 
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
-    (((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 4099 + sizeof(bh__slice)) * 4099 +          \
-        sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 + sizeof(bh__effects)) *   \
-         4099 + sizeof(bh__cuda_module))
+    ((((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 +                      \
+          sizeof(bh__slice)) * 4099 + sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) *   \
+           4099 + sizeof(bh__effects)) * 4099 + sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
 
@@ -120,11 +120,11 @@ typedef struct bh__cuda_module {
     /* Waits for all that the lane has been asked for. */
     int (*wait)(bh__gpu *gpu, uint32_t lane);
     int (*where)(bh__gpu *gpu, const void *memory, bh__where_is *where);
-    /* to[i] = from[names[i]], elements of 1, 4 or 8 bytes; to[names[i]] = from[i], of 1 byte. All
-     * in device memory. */
+    /* to[i] = from[names[i]]; to[names[i]] = from[i]. Elements of 1, 4 or 8 bytes, all in device
+     * memory. */
     int (*gather)(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                   uint64_t count);
-    int (*scatter)(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
+    int (*scatter)(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t count);
     /* NULL: not in this module. */
     const bh__cuda_kernels *(*kernels)(const bh_table_options *options);
@@ -140,9 +140,10 @@ typedef struct bh__cuda_module {
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
-    /* The index of the first of `n` operations on the device that is none above `most`, or n.
+    /* The index of the first of `n` operations on the device that has no bit in `allowed`, or n.
      * Waits. */
-    int (*first_above)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first);
+    int (*first_outside)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first);
     /* Arrays are in device memory, and what they answer with has been waited for. */
     const bh__primitives *primitives;
 } bh__cuda_module;

@@ -117,9 +117,9 @@ BH_FN void bh_region_bring_words(uint32_t *shared, const uint32_t *memory, uint3
 static __host__ __device__ inline uint8_t bh_region_presumed(const bh__cuda_job *job,
                                                              uint64_t count)
 {
-    if (job->slice.op == BH_UPDATE || job->room < count)
-        return job->slice.op == BH_INSERT_NEW ? BH_FOUND : BH_ASSIGNED;
-    return BH_INSERTED;
+    const uint32_t op = job->slice.op;
+
+    return (uint8_t)(BH_OP_INSERTS(op) && job->room >= count ? BH_INSERTED : BH_OP_PRESENT(op));
 }
 
 /* Lists an element for the stage that carries it from its beginning to its end: it is not done.
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
         else
             bh_region_list(job, bh_cuda_take(&job->parked_count[BH_CUDA_HOME_FULL - 1], 1),
                            row->word[ROW_WORDS - 1],
-                           bh_cuda_has_room(job, bh_inserts(slice.op)));
+                           bh_cuda_has_room(job, BH_OP_INSERTS(slice.op)));
     }
 }
 
@@ -463,7 +463,7 @@ BH_FN void REGION(take_room)(bh__cuda_job *job, REGION(desk) *d, uint32_t rows)
 
     d->held = 0;
     d->room = 1;
-    if (!bh_inserts(job->slice.op) || job->room >= job->count)
+    if (!BH_OP_INSERTS(job->slice.op) || job->room >= job->count)
         return;
     if (atomicAdd(taken, (unsigned long long)rows) + rows > job->room) {
         d->room = 0;
@@ -473,7 +473,7 @@ BH_FN void REGION(take_room)(bh__cuda_job *job, REGION(desk) *d, uint32_t rows)
 
 BH_FN void REGION(give_room)(bh__cuda_job *job, const REGION(desk) *d, uint32_t rows)
 {
-    if (d->room && d->held < rows && bh_inserts(job->slice.op) && job->room < job->count)
+    if (d->room && d->held < rows && BH_OP_INSERTS(job->slice.op) && job->room < job->count)
         atomicAdd((unsigned long long *)&job->room_taken, (unsigned long long)d->held - rows);
 }
 
@@ -646,8 +646,8 @@ static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_
 #endif
 
 /* Whether the slice is one for this schedule; and then where everything goes in a memory that
- * begins at `memory`. (Not for mixed slices; nor where keys may go to their other buckets while
- * there is room at home, as with BH_SPREAD_THEOREM1.) */
+ * begins at `memory`. (Not for mixed slices, nor for operations that answer with values; nor where
+ * keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
 static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                         bh_region_plan *plan)
 {
@@ -657,7 +657,7 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
     uint64_t regions, parts, rows;
     double mean;
 
-    if (known->names || known->slice.ops || geometry->spread ||
+    if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
         !bh_region_fit(geometry, count, REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets))
         return 0;

@@ -15,31 +15,25 @@
 
 #include "targets/target.h"
 
+#include "base/ops.h"
 #include "tables/table.h"
 
-/* Whether an operation inserts a key that is not there. */
-BH_FN int bh_inserts(uint32_t op)
-{
-    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
-}
-
-/* What elements answer that do the same to the same key right behind one that answered `first`. */
+/* What elements answer that do the same to the same key right behind one that answered `first`, which
+ * says whether the key is there now. */
 BH_FN uint8_t bh_rest(uint32_t op, uint8_t first)
 {
-    if (first == BH_NOT_DONE || op == BH_FIND || op == BH_UPDATE)
+    if (first == BH_NOT_DONE)
         return first;
-    if (op == BH_INSERT_NEW)
-        return BH_FOUND;
-    return op == BH_ERASE ? BH_MISSING : BH_ASSIGNED;
+    return (uint8_t)(first == BH_MISSING || first == BH_ERASED ? BH_OP_ABSENT(op)
+                                                               : BH_OP_PRESENT(op));
 }
 
 /* The value that one element would bring to do the same as one with `so_far` and then one with
  * `value`; not cut off. */
 BH_FN uint64_t bh_join(uint32_t op, uint64_t so_far, uint64_t value)
 {
-    switch (op) {
-    case BH_INSERT:
-    case BH_UPDATE: return value;
+    switch (BH_OP_JOINS(op)) {
+    case BH_INSERT: return value;
     case BH_ADD: return so_far + value;
     case BH_MIN: return value < so_far ? value : so_far;
     case BH_MAX: return value > so_far ? value : so_far;
@@ -51,26 +45,17 @@ BH_FN uint64_t bh_join(uint32_t op, uint64_t so_far, uint64_t value)
 BH_FN bh_outcome bh_act(uint32_t op, uint64_t given, uint32_t value_bytes, int *present,
                         uint64_t *value)
 {
-    const int was = *present;
+    const bh_outcome outcome = *present ? BH_OP_PRESENT(op) : BH_OP_ABSENT(op);
 
-    switch (op) {
-    case BH_FIND: return was ? BH_FOUND : BH_MISSING;
-    case BH_ERASE: *present = 0; return was ? BH_ERASED : BH_MISSING;
-    case BH_INSERT_NEW:
-        if (was)
-            return BH_FOUND;
-        break;
-    case BH_UPDATE:
-        if (!was)
-            return BH_MISSING;
-        break;
-    default: break;
-    }
+    if (outcome == BH_ERASED)
+        *present = 0;
+    if (outcome != BH_INSERTED && outcome != BH_ASSIGNED)
+        return outcome;
     *present = 1;
-    *value = was ? bh_join(op, *value, given) : given;
+    *value = outcome == BH_ASSIGNED ? bh_join(op, *value, given) : given;
     if (value_bytes == 4)
         *value = (uint32_t)*value;
-    return was ? BH_ASSIGNED : BH_INSERTED;
+    return outcome;
 }
 
 /* A value of an array, by its width; 0 where there are none. */
@@ -117,16 +102,16 @@ BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i,
         const uint32_t at = runs->index[i], op = runs->ops ? runs->ops[at] : runs->op;
         bh_outcome outcome = BH_NOT_DONE;
 
-        if (has_place || !bh_inserts(op)) {
-            const int gives = op != BH_FIND && op != BH_ERASE;
-            const uint64_t given = gives ? bh_value_at(runs->values, value_bytes, at) : 0;
+        if (has_place || !BH_OP_INSERTS(op)) {
+            const uint64_t given =
+                BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
 
             outcome = bh_act(op, given, value_bytes, present, value);
             set |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
         }
         if (!answers)
             continue;
-        if (outcome == BH_FOUND && op == BH_FIND && runs->values_out)
+        if (outcome == BH_FOUND && BH_OP_WRITES(op) && runs->values_out)
             bh_set_value_at(runs->values_out, value_bytes, at, *value);
         if (runs->outcomes)
             runs->outcomes[at] = (uint8_t)outcome;
@@ -176,13 +161,19 @@ BH_FN void bh_effect_head(const bh__effects *e, uint64_t run)
     e->heads[e->runs.starts[run]] = 1;
 }
 
-/* BH_EFFECTS_SHARE. */
+/* BH_EFFECTS_SHARE. `after` is the value that the run's key has now, where the operation tells. */
 BH_FN void bh_effect_share(const bh__effects *e, uint64_t i)
 {
     const bh__runs *r = &e->runs;
-    const uint8_t first = e->done[e->heads_before[i] + e->heads[i] - 1];
+    const uint64_t run = e->heads_before[i] + e->heads[i] - 1;
+    const uint8_t first = e->done[run];
+    const uint8_t outcome = e->heads[i] ? first : bh_rest(r->op, first);
 
-    r->outcomes[r->index[i]] = e->heads[i] ? first : bh_rest(r->op, first);
+    if (r->outcomes)
+        r->outcomes[r->index[i]] = outcome;
+    if (outcome == BH_FOUND && BH_OP_WRITES(r->op) && r->values_out)
+        bh_set_value_at(r->values_out, r->value_bytes, r->index[i],
+                        bh_value_at(e->after, r->value_bytes, run));
 }
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/gate.h"
+#include "base/ops.h"
 #include "bulkhash/bulkhash.h"
 #include "primitives/primitives.h"
 #include "storage/block.h"
@@ -378,8 +379,7 @@ static inline bh__slice_kind bh__slice_kind_of(const bh__batch *whole)
 /* Whether a call may bring new keys. */
 static inline int bh__takes_room(const bh__batch *whole)
 {
-    return whole->ops ||
-           (whole->op != BH_FIND && whole->op != BH_UPDATE && whole->op != BH_ERASE);
+    return whole->ops || BH_OP_INSERTS(whole->op);
 }
 
 /* The elements [first, first + n) of a call. */

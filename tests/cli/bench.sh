@@ -81,7 +81,7 @@ hit, turned over
 miss, turned over
 partition, 512 parts .*of copying the keys
 END
-for line in 'find, half present' 'find, turned over .*of find, fresh' \
+for line in 'find, half present' 'find_or_insert, half present' 'find, turned over .*of find, fresh' \
     'miss, turned over .*of miss, fresh' 'find, callers .*times one thread' 'find, calls of 16 ' \
     'find, calls of 1024, cached' 'erase, 6000 keys' 'sort .*of copying the pairs' \
     'gather .*limit.* ratio' 'insert, 1.03 slots .*of sorting the pairs' \

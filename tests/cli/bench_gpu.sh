@@ -58,6 +58,7 @@ find, all present .*G/s .*limit .*G 64-byte reads/s .*ratio
 find, all absent .*G 64-byte reads/s .*ratio
 find, half present .*G 64-byte reads/s .*ratio
 insert_new, all there .*G additions/s .*ratio
+find_or_insert, all there .*G additions/s .*ratio
 insert, all there .*G additions/s .*ratio
 reduce, all there .*G additions/s .*ratio
 reduce, Zipf 0.99 .*G additions/s .*ratio

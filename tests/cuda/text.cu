@@ -2,8 +2,9 @@
  * DyCuckoo's operation text on a GPU for tiles of 8 threads and pairs of 8+8 bytes, which the module does
  * not have: it has tiles to compare them, for 4-byte keys and values (schedule.cu). The kernels of
  * src/cuda/kernels.h work on a table that is laid out here. Every pair that was inserted is found, with
- * its value, and nothing else is; and where many threads insert, erase and update few keys at once,
- * each key's changes add up to whether it is there, in one slot.
+ * its value, and nothing else is; where many threads insert, erase and update few keys at once,
+ * each key's changes add up to whether it is there, in one slot; and where they find or insert few keys,
+ * all are given the value of the one that inserted.
  *
  * Exit status 77 where there is no GPU.
  */
@@ -219,8 +220,8 @@ template <typename K> static void one_after_the_other(const kernels &k)
 /* Of few keys, all at once. */
 template <typename K> static void races(const kernels &k, uint64_t span, uint64_t round)
 {
-    static const bh_op kinds[] = {BH_INSERT, BH_ERASE, BH_INSERT_NEW, BH_ERASE,
-                                  BH_FIND,   BH_UPDATE, BH_ADD};
+    static const bh_op kinds[] = {BH_INSERT, BH_ERASE,  BH_INSERT_NEW, BH_ERASE,
+                                  BH_FIND,   BH_UPDATE, BH_ADD,        BH_FIND_OR_INSERT};
     bench<K> b(span, 0.2, 1u << 18);
     std::unordered_map<K, int> net;
     uint64_t random = round;
@@ -247,9 +248,43 @@ template <typename K> static void races(const kernels &k, uint64_t span, uint64_
               entry.second);
 }
 
+/* Many elements of few keys that are not there, some of them neighbours; and once more, when all are. */
+template <typename K> static void winners(const kernels &k, uint64_t span)
+{
+    bench<K> b(span, 0.2, 1u << 16);
+    std::unordered_map<K, K> winner;
+    uint64_t random = span;
+
+    for (uint64_t i = 0; i < b.n; i++) {
+        const uint64_t word = bh_seed_next(&random);
+
+        b.keys.host[i] = key_of<K>(word % 3 ? word / 3 % span : i / 64 % span);
+        b.ops.host[i] = BH_FIND_OR_INSERT;
+    }
+    for (uint64_t round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < b.n; i++)
+            b.values.host[i] = (K)(round * b.n + i);
+        b.run(k.mixed);
+        for (uint64_t i = 0; i < b.n; i++) {
+            if (b.outcomes.host[i] != BH_INSERTED)
+                continue;
+            CHECK(!round && b.values.host[i] == (K)i, "element %llu has another value",
+                  (unsigned long long)i);
+            CHECK(winner.emplace(b.keys.host[i], (K)i).second, "a key was inserted twice");
+        }
+        for (uint64_t i = 0; i < b.n; i++)
+            CHECK(winner.count(b.keys.host[i]) && b.values.host[i] == winner[b.keys.host[i]] &&
+                      (b.outcomes.host[i] == BH_INSERTED || b.outcomes.host[i] == BH_FOUND),
+                  "element %llu: outcome %u with value %llu", (unsigned long long)i,
+                  b.outcomes.host[i], (unsigned long long)b.values.host[i]);
+    }
+}
+
 template <typename K> static void all_of(const kernels &k)
 {
     one_after_the_other<K>(k);
+    for (uint64_t span = 1; span <= 100000; span *= 10)
+        winners<K>(k, span);
     for (uint64_t round = 0; round < 10; round++)
         races<K>(k, round % 2 ? 2000 : 20, round);
 }

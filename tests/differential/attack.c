@@ -108,15 +108,11 @@ static bool may_be_refused(const scene *s)
 
 /* --- calls on arrays --------------------------------------------------------------------- */
 
-static bool takes_room(bh_op op)
-{
-    return op != BH_FIND && op != BH_UPDATE && op != BH_ERASE;
-}
-
 static bh_op draw_op(const scene *s, rng *random, bool falling)
 {
-    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_FIND, BH_ERASE,
-                                BH_ADD,    BH_ADD,    BH_MIN,        BH_MAX};
+    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT,
+                                BH_UPDATE, BH_FIND,   BH_ERASE,      BH_ADD,
+                                BH_ADD,    BH_MIN,    BH_MAX};
     const uint64_t count = TEST_COUNT(ops) - (s->options.value_bytes > 0 ? 0 : 4);
 
     return falling && random_below(random, 2) == 0 ? BH_ERASE : ops[random_below(random, count)];
@@ -217,7 +213,7 @@ static void check_own(scene *s, uint32_t p, const elements *e, uint64_t i)
     if (outcome == BH_NOT_DONE) {
         // It had no effect, and what needs no room is always done.
         expect(s->options.design != BH_DYCUCKOO || s->watched != NULL ||
-                   (takes_room(op) && !mine->there),
+                   (batch_inserts((int)op) && !mine->there),
                "%s in %s was not done, though key %#llx is %s", batch_operation_name((int)op),
                batch_operation_name(e->operation), (unsigned long long)batch_key(&e->all, i),
                mine->there ? "there" : "missing");
@@ -246,7 +242,7 @@ static void check_shared(scene *s, uint32_t p, const elements *e, uint64_t i)
     if (op == BH_ADD && outcome != BH_NOT_DONE) {
         me->sum[number] += e->given[i];
     }
-    if (op != BH_FIND || outcome != BH_FOUND) {
+    if (!batch_reads((int)op) || outcome != BH_FOUND) {
         expect(batch_value(&e->all, i) == e->given[i], "%s changed the caller's value",
                batch_operation_name((int)op));
     } else if (!has_sum(s, number)) {
@@ -268,7 +264,7 @@ static void attack_batch(scene *s, uint32_t p, bool falling)
     for (uint64_t i = 0; i < e.all.n; i++) {
         const bh_op op = (bh_op)e.all.ops[i];
 
-        inserts = inserts || takes_room(op);
+        inserts = inserts || batch_inserts((int)op);
         not_done += e.all.outcomes[i] == BH_NOT_DONE;
         expect(e.all.outcomes[i] == BH_NOT_DONE || batch_outcome_fits(op, e.all.outcomes[i]),
                "%s in %s answered %u", batch_operation_name((int)op),

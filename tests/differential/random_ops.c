@@ -161,10 +161,10 @@ static bh_op element_op(const batch *all, int operation, uint64_t i)
     return operation == BATCH_APPLY ? (bh_op)all->ops[i] : (bh_op)operation;
 }
 
-/* What a call leaves in values[i]: only a find may write there. */
+/* What a call leaves in values[i]: only what reads a key's value may write there, where it is found. */
 static void check_value_kept(const batch *all, const uint64_t *given, bh_op op, uint64_t i)
 {
-    check(op == BH_FIND || batch_value(all, i) == given[i],
+    check((batch_reads((int)op) && all->outcomes[i] == BH_FOUND) || batch_value(all, i) == given[i],
           "%s changed the caller's value %llu from %#llx to %#llx", batch_operation_name((int)op),
           (unsigned long long)i, (unsigned long long)given[i],
           (unsigned long long)batch_value(all, i));
@@ -275,6 +275,15 @@ static void group_check_large(const group *g)
     case BH_MAX:
         check(most == g->value_after, "a wrong maximum");
         break;
+    case BH_FIND_OR_INSERT: // all that do not insert find what is there, and stays there
+        check(value_given, "find_or_insert left a value that was never given");
+        for (uint64_t e = 0; e < g->count; e++) {
+            check(batch_value(g->all, g->elements[e]) == g->value_after,
+                  "find_or_insert leaves %#llx and answered %#llx",
+                  (unsigned long long)g->value_after,
+                  (unsigned long long)batch_value(g->all, g->elements[e]));
+        }
+        break;
     case BATCH_APPLY: // sums of some of them are possible: the outcomes above must do
         break;
     default:
@@ -366,15 +375,18 @@ static void walk_check_fill(const walk *w)
 
 static bh_op walk_op(walk *w)
 {
-    static const bh_op ops[TIDES][8] = {
-        {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE, BH_ADD, BH_MIN, BH_MAX},
-        {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_MIN, BH_FIND, BH_UPDATE, BH_INSERT},
-        {BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW},
+    static const bh_op ops[TIDES][9] = {
+        {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE, BH_ADD, BH_MIN, BH_MAX,
+         BH_FIND_OR_INSERT},
+        {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_MIN, BH_FIND, BH_UPDATE, BH_INSERT,
+         BH_FIND_OR_INSERT},
+        {BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW,
+         BH_FIND_OR_INSERT},
     };
     bh_op op = ops[w->tide][random_below(&w->random, TEST_COUNT(ops[0]))];
 
     // A set has no reductions.
-    return op > BH_ERASE && w->widths.value_bytes == 0 ? BH_INSERT : op;
+    return batch_is_reduction((int)op) && w->widths.value_bytes == 0 ? BH_INSERT : op;
 }
 
 static void walk_batch(walk *w)

@@ -429,13 +429,15 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
 static void perform_scatter(const request *r)
 {
     for (uint64_t i = 0; i < r->count; i++)
-        ((uint8_t *)r->to)[r->names[i]] = ((const uint8_t *)r->from)[i];
+        memcpy((char *)r->to + r->names[i] * r->bytes, (const char *)r->from + i * r->bytes,
+               r->bytes);
 }
 
-static int scatter(bh__gpu *gpu, uint8_t *to, const uint8_t *from, const uint32_t *names,
+static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t n)
 {
-    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names, .count = n};
+    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names,
+                 .bytes = bytes, .count = n};
 
     if (!begin(gpu))
         return FAILED;
@@ -621,7 +623,7 @@ static void perform_survey(const request *r)
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (!job->any && bh_inserts(op))
+        if (!job->any && BH_OP_INSERTS(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
         if (outcome != BH_MISSING)
             continue;
@@ -667,13 +669,14 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return end();
 }
 
-static int first_above(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint8_t most, uint64_t *first)
+static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first)
 {
     if (!begin(gpu))
         return FAILED;
     open_memory(PROT_READ | PROT_WRITE);
     carry_out(gpu, BH_LANE_RUN, UINT64_MAX);
-    for (*first = 0; *first < n && ops[*first] <= most; ++*first)
+    for (*first = 0; *first < n && ops[*first] < BH_OPS && (allowed >> ops[*first] & 1u); ++*first)
         ;
     open_memory(PROT_NONE);
     return end();
@@ -917,7 +920,7 @@ bh__cuda_module bh__cuda_module_1 = {
     pass,
     survey,
     effects,
-    first_above,
+    first_outside,
     &primitives,
 };
 

@@ -44,6 +44,6 @@ void fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
     const uint8_t op = job->slice.op;
 
     if (job->wanted == BH_SCHEDULE_REGIONS && !job->names && !job->slice.ops && !geometry->spread &&
-        (bh_inserts(op) || op == BH_UPDATE))
+        !BH_OP_ERASES(op) && !BH_OP_WRITES(op))
         perform[key_bytes / 8][value_bytes / 4](job, done);
 }

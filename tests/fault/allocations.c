@@ -133,6 +133,8 @@ static const growing_call growing_calls[] = {
     {BH_INSERT, BH_DUPLICATES_ORDERED, true, {8, 0}},
     {BH_INSERT_NEW, BH_DUPLICATES_ANY, false, {4, 0}},
     {BH_INSERT_NEW, BH_DUPLICATES_NONE, true, {8, 4}},
+    {BH_FIND_OR_INSERT, BH_DUPLICATES_ANY, true, {4, 4}},
+    {BH_FIND_OR_INSERT, BH_DUPLICATES_ORDERED, false, {8, 8}},
     {BH_ADD, BH_DUPLICATES_ANY, true, {4, 8}},
     {BATCH_APPLY, BH_DUPLICATES_ANY, true, {8, 8}},
     {BATCH_APPLY, BH_DUPLICATES_ORDERED, false, {4, 4}},
@@ -306,9 +308,11 @@ static void calls_that_cannot_insert(void **state)
             check_status(batch_call(table, BATCH_APPLY, &all), BH_OK);
             check(batch_count(&all, BH_FOUND) == n / 2, "apply found %llu",
                   (unsigned long long)batch_count(&all, BH_FOUND));
-            // Keys that are there are assigned without room for new ones.
+            // Keys that are there are assigned, or found, without room for new ones.
             check_status(batch_call(table, BH_INSERT, &all), BH_OK);
             batch_check_all(&all, BH_ASSIGNED);
+            check_status(batch_call(table, BH_FIND_OR_INSERT, &all), BH_OK);
+            batch_check_all(&all, BH_FOUND);
             check_status(batch_call(table, BH_ADD, &all), BH_OK);
             batch_check_all(&all, BH_ASSIGNED);
             check_status(bh_export(table, &cursor, keys, NULL, 100, &count), BH_OK);

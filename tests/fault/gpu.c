@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/batch.h"
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/places.h"
@@ -98,16 +99,18 @@ static bool table_is_whole_or_lost(bh_table *table)
 typedef struct way {
     const char *name;
     bh_duplicates duplicates;
-    bool mixed;
+    int operation; // one that inserts, or BATCH_APPLY
     uint64_t capacity; // with room for all the first thing that a call asks for is another
 } way;
 
 static const way ways[] = {
-    {"insert", BH_DUPLICATES_ANY, false, 1},
-    {"reserved insert", BH_DUPLICATES_ANY, false, KEYS},
-    {"ordered insert", BH_DUPLICATES_ORDERED, false, 1},
-    {"reserved ordered insert", BH_DUPLICATES_ORDERED, false, KEYS},
-    {"ordered apply", BH_DUPLICATES_ORDERED, true, 1},
+    {"insert", BH_DUPLICATES_ANY, BH_INSERT, 1},
+    {"reserved insert", BH_DUPLICATES_ANY, BH_INSERT, KEYS},
+    {"ordered insert", BH_DUPLICATES_ORDERED, BH_INSERT, 1},
+    {"reserved ordered insert", BH_DUPLICATES_ORDERED, BH_INSERT, KEYS},
+    {"ordered apply", BH_DUPLICATES_ORDERED, BATCH_APPLY, 1},
+    {"find_or_insert", BH_DUPLICATES_ANY, BH_FIND_OR_INSERT, 1},
+    {"ordered find_or_insert", BH_DUPLICATES_ORDERED, BH_FIND_OR_INSERT, 1},
 };
 
 static bh_table_options way_options(const way *w)
@@ -120,10 +123,20 @@ static bh_table_options way_options(const way *w)
 
 static bh_status way_insert(const way *w, bh_table *table, uint32_t first, uint32_t count)
 {
-    if (!w->mixed) {
+    static uint32_t given[KEYS];
+    bh_status status;
+
+    if (w->operation == BH_INSERT) {
         return bh_insert(table, keys + first, values + first, count, inserted + first);
     }
-    return bh_apply(table, insertions, keys + first, values + first, count, inserted + first);
+    // Values are an output array; whatever is refused, new keys leave theirs as they are.
+    memcpy(given, values + first, count * sizeof *given);
+    status = w->operation == BATCH_APPLY
+                 ? bh_apply(table, insertions, keys + first, given, count, inserted + first)
+                 : bh_find_or_insert(table, keys + first, given, count, inserted + first);
+    check(memcmp(given, values + first, count * sizeof *given) == 0,
+          "%s changed the values of new keys", w->name);
+    return status;
 }
 
 /* Inserts all keys: many into an empty table, a few, and many again. Answers whether a call failed. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/library.h"
+#include "support/batch.h"
 #include "support/check.h"
 #include "support/history.h"
 #include "support/memory.h"
@@ -87,7 +88,7 @@ static void one_call(bh_table *table, arrays *a, uint64_t n, uint64_t keys, rng 
     for (uint64_t i = 0; i < n; i++) {
         ((uint32_t *)a->own[KEYS])[i] = (uint32_t)random_key(4, 1, random_below(random, keys));
         ((uint32_t *)a->own[VALUES])[i] = given[i] = (uint32_t)random_below(random, 50);
-        ((uint8_t *)a->own[OPS])[i] = (uint8_t)random_below(random, BH_MAX + 1);
+        ((uint8_t *)a->own[OPS])[i] = (uint8_t)batch_draw_op(random, 4);
     }
     memset(a->own[STAMPS], 0, n * widths[STAMPS]);
     for (int w = 0; w < ARRAYS; w++) {

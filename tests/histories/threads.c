@@ -140,17 +140,17 @@ static void scene_meet(scene *s)
 /* Operations that are drawn from, so that tables fill and empty in turns. */
 static bh_op scene_draw_op(const scene *s, uint64_t round, rng *random)
 {
-    static const bh_op tides[][6] = {
-        {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_FIND, BH_UPDATE},
-        {BH_INSERT, BH_INSERT_NEW, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE},
-        {BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW},
-        {BH_ADD, BH_ADD, BH_MIN, BH_MAX, BH_FIND, BH_ERASE},
-        {BH_FIND, BH_FIND, BH_FIND, BH_FIND, BH_INSERT, BH_ERASE},
+    static const bh_op tides[][7] = {
+        {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT, BH_ADD, BH_FIND, BH_UPDATE},
+        {BH_INSERT, BH_FIND_OR_INSERT, BH_INSERT_NEW, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE},
+        {BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW, BH_FIND_OR_INSERT},
+        {BH_ADD, BH_ADD, BH_MIN, BH_MAX, BH_FIND, BH_ERASE, BH_FIND_OR_INSERT},
+        {BH_FIND, BH_FIND, BH_FIND, BH_FIND_OR_INSERT, BH_INSERT, BH_ERASE, BH_ERASE},
     };
     const uint64_t tide = random_mix64(s->seed + round / 4) % TEST_COUNT(tides);
     bh_op op = tides[tide][random_below(random, TEST_COUNT(tides[tide]))];
 
-    return op > BH_ERASE && s->options.value_bytes == 0 ? BH_INSERT : op;
+    return batch_is_reduction((int)op) && s->options.value_bytes == 0 ? BH_INSERT : op;
 }
 
 /* Values that only one element brings, so that it is told from all others, and values that many
@@ -418,7 +418,7 @@ static void record_batch(record *r, const scene *s, const call *c)
         const bh_op op = c->kind == BATCH_APPLY ? (bh_op)c->all.ops[i] : (bh_op)c->kind;
         const uint8_t outcome = c->all.outcomes[i];
 
-        check((op == BH_FIND && outcome == BH_FOUND) || batch_value(&c->all, i) == c->given[i],
+        check((batch_reads((int)op) && outcome == BH_FOUND) || batch_value(&c->all, i) == c->given[i],
               "%s: %s with outcome %u changed the caller's value", s->name,
               batch_operation_name((int)op), outcome);
         not_done += outcome == BH_NOT_DONE;

@@ -21,8 +21,8 @@ static void draw_batch(rng *random, const scene *s, const uint8_t *hot, uint64_t
                        scene_call *call)
 {
     static const uint8_t ops[] = {BH_INSERT, BH_INSERT, BH_INSERT,     BH_ERASE,  BH_ERASE,
-                                  BH_FIND,   BH_FIND,   BH_INSERT_NEW, BH_UPDATE, BH_ADD,
-                                  BH_MIN,    BH_MAX};
+                                  BH_FIND,   BH_FIND,   BH_INSERT_NEW, BH_UPDATE, BH_FIND_OR_INSERT,
+                                  BH_ADD,    BH_MIN,    BH_MAX};
     const uint64_t kinds = s->value_bytes > 0 ? TEST_COUNT(ops) : TEST_COUNT(ops) - 3;
 
     call->what = random_below(random, 4) == 0 ? SCENE_APPLY : SCENE_CALL;

@@ -8,7 +8,6 @@
 
 #include "support/check.h"
 #include "support/memory.h"
-#include "support/random.h"
 
 const test_widths test_all_widths[TEST_WIDTHS] = {{4, 0}, {4, 4}, {4, 8}, {8, 0}, {8, 4}, {8, 8}};
 
@@ -72,6 +71,8 @@ bh_status batch_call(bh_table *table, int operation, batch *arrays)
         return bh_insert(table, keys, arrays->values, n, outcomes);
     case BH_INSERT_NEW:
         return bh_insert_new(table, keys, arrays->values, n, outcomes);
+    case BH_FIND_OR_INSERT:
+        return bh_find_or_insert(table, keys, arrays->values, n, outcomes);
     case BH_UPDATE:
         return bh_update(table, keys, arrays->values, n, outcomes);
     case BH_ERASE:
@@ -107,12 +108,39 @@ void batch_check_all(const batch *arrays, bh_outcome outcome)
     }
 }
 
+bool batch_is_reduction(int operation)
+{
+    return operation == BH_ADD || operation == BH_MIN || operation == BH_MAX;
+}
+
+bool batch_inserts(int operation)
+{
+    return operation != BH_FIND && operation != BH_UPDATE && operation != BH_ERASE &&
+           operation != BATCH_APPLY;
+}
+
+bool batch_reads(int operation)
+{
+    return operation == BH_FIND || operation == BH_FIND_OR_INSERT || operation == BATCH_APPLY;
+}
+
+bh_op batch_draw_op(rng *random, uint32_t value_bytes)
+{
+    int op = 0;
+
+    do {
+        op = (int)random_below(random, BATCH_OPS);
+    } while (value_bytes == 0 && batch_is_reduction(op));
+    return (bh_op)op;
+}
+
 bool batch_outcome_fits(bh_op op, uint8_t outcome)
 {
     switch (op) {
     case BH_FIND:
         return outcome == BH_FOUND || outcome == BH_MISSING;
     case BH_INSERT_NEW:
+    case BH_FIND_OR_INSERT:
         return outcome == BH_INSERTED || outcome == BH_FOUND;
     case BH_UPDATE:
         return outcome == BH_ASSIGNED || outcome == BH_MISSING;
@@ -141,7 +169,8 @@ bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value)
 const char *batch_operation_name(int operation)
 {
     static const char *const names[] = {"find", "insert", "insert_new", "update",
-                                        "erase", "add",   "min",        "max"};
+                                        "erase", "add",   "min",        "max",
+                                        "find_or_insert"};
     if (operation == BATCH_APPLY) {
         return "apply";
     }

@@ -11,6 +11,8 @@
 
 #include <bulkhash/bulkhash.h>
 
+#include "support/random.h"
+
 /* The six pairs of widths that every table can have. */
 typedef struct test_widths {
     uint32_t key_bytes;
@@ -29,6 +31,9 @@ typedef struct batch {
     uint8_t *ops;
     uint8_t *outcomes;
 } batch;
+
+/* How many operations there are; a bh_op has a number below. */
+#define BATCH_OPS 9
 
 /* Another "operation" for batch_call(): bh_apply with the batch's ops. */
 #define BATCH_APPLY 100
@@ -53,6 +58,17 @@ uint64_t batch_count(const batch *arrays, bh_outcome outcome);
 
 /* Fails the test unless every element has this outcome. */
 void batch_check_all(const batch *arrays, bh_outcome outcome);
+
+/* Whether an operation is one of bh_reduce(), which tables without values do not have; whether it
+ * may insert a key. BATCH_APPLY is none of them. */
+bool batch_is_reduction(int operation);
+bool batch_inserts(int operation);
+
+/* Whether it answers with the key's value where that is found. BATCH_APPLY may. */
+bool batch_reads(int operation);
+
+/* Draws an operation that tables with values of this width have. */
+bh_op batch_draw_op(rng *random, uint32_t value_bytes);
 
 /* Whether an operation that was done may answer this. */
 bool batch_outcome_fits(bh_op op, uint8_t outcome);

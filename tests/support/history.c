@@ -127,7 +127,7 @@ static bool search_step(const search *s, uint64_t e, bool *present, uint64_t *va
         return true;
     }
     return event->outcome == (uint8_t)outcome &&
-           (outcome != BH_FOUND || event->op != BH_FIND || event->answer == operand);
+           (outcome != BH_FOUND || !batch_reads((int)event->op) || event->answer == operand);
 }
 
 /* Whether an event with this outcome changes nothing, whenever it takes effect. */
@@ -182,7 +182,7 @@ static bool search_is_hopeless(const search *s, bool present, uint64_t value)
 {
     for (uint64_t e = 0; e < s->count; e++) {
         const history_event *event = &s->events[e];
-        if (event->op == BH_FIND && event->outcome == BH_FOUND && !search_has(s, e) &&
+        if (batch_reads((int)event->op) && event->outcome == BH_FOUND && !search_has(s, e) &&
             search_lacks(s, present, value, event->answer)) {
             return true;
         }
@@ -265,7 +265,7 @@ static bool value_is_seen(const search *s, uint64_t given, uint64_t sum)
 
     for (uint64_t e = 0; e < s->count; e++) {
         const history_event *event = &s->events[e];
-        if (event->op == BH_FIND && event->outcome == BH_FOUND &&
+        if (batch_reads((int)event->op) && event->outcome == BH_FOUND &&
             ((event->answer - given) & mask) <= sum) {
             return true;
         }
@@ -291,7 +291,8 @@ static void search_forget_unseen(search *s)
     }
     for (uint64_t e = 0; e < s->count; e++) {
         history_event *event = &s->events[e];
-        if ((event->op == BH_INSERT || event->op == BH_INSERT_NEW || event->op == BH_UPDATE) &&
+        if ((event->op == BH_INSERT || event->op == BH_INSERT_NEW || event->op == BH_UPDATE ||
+             event->op == BH_FIND_OR_INSERT) &&
             !value_is_seen(s, event->operand, sum)) {
             unseen = unseen != NULL ? unseen : event;
             event->operand = unseen->operand;
@@ -318,14 +319,15 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
 
         check(event.begin <= event.end, "an event ends at %llu, before it began at %llu",
               (unsigned long long)event.end, (unsigned long long)event.begin);
-        check(event.op <= BH_MAX, "%d is no operation", (int)event.op);
+        check((int)event.op < BATCH_OPS, "%d is no operation", (int)event.op);
         if (event.outcome == BH_NOT_DONE ||
             (event.outcome == HISTORY_NOT_SAID && event.op == BH_FIND)) {
             continue;
         }
         event.operand = event.op == BH_FIND ? 0 : event.operand & mask;
-        event.answer = event.op == BH_FIND && event.outcome == BH_FOUND && mask != 0 ? event.answer
-                                                                                     : 0;
+        event.answer = batch_reads((int)event.op) && event.outcome == BH_FOUND && mask != 0
+                           ? event.answer
+                           : 0;
         s.events[s.count++] = event;
     }
     events_sort(s.events, s.count);
@@ -411,7 +413,7 @@ void history_print_key(const history_event *events, uint64_t count, uint64_t key
                 (unsigned long long)event->begin, (unsigned long long)event->end,
                 batch_operation_name((int)event->op), (unsigned long long)event->operand,
                 event->outcome);
-        if (event->op == BH_FIND && event->outcome == BH_FOUND) {
+        if (batch_reads((int)event->op) && event->outcome == BH_FOUND) {
             fprintf(stderr, ", read %#llx", (unsigned long long)event->answer);
         }
         if (event->chain != 0) {

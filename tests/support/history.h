@@ -33,7 +33,7 @@ typedef struct history_event {
     uint64_t key;
     bh_op op;
     uint64_t operand; /* the value given */
-    uint64_t answer;  /* the value read; BH_FIND that answered BH_FOUND only */
+    uint64_t answer;  /* the value read: of BH_FIND and BH_FIND_OR_INSERT that answered BH_FOUND */
     uint8_t outcome;  /* a bh_outcome, BH_NOT_DONE for "had no effect", or HISTORY_NOT_SAID */
     uint64_t begin;   /* stamps, begin <= end: a took effect before b if a.end < b.begin */
     uint64_t end;

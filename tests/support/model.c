@@ -166,6 +166,14 @@ bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *v
         *present = true;
         *value = there ? *value : *operand;
         return there ? BH_FOUND : BH_INSERTED;
+    case BH_FIND_OR_INSERT:
+        *present = true;
+        if (!there) {
+            *value = *operand;
+            return BH_INSERTED;
+        }
+        *operand = *value;
+        return BH_FOUND;
     case BH_UPDATE:
         *value = there ? *operand : *value;
         return there ? BH_ASSIGNED : BH_MISSING;

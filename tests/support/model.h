@@ -34,7 +34,8 @@ void model_clear(model *map);
 bool model_next(const model *map, uint64_t *position, uint64_t *key, uint64_t *value);
 
 /* What one operation makes of a key that is there (*present) with *value, or is not, in a table
- * whose values have `value_bytes` bytes. BH_FIND writes *operand when the key is there. */
+ * whose values have `value_bytes` bytes. BH_FIND and BH_FIND_OR_INSERT
+ * write *operand when the key is there. */
 bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *value,
                       uint64_t *operand);
 

@@ -443,6 +443,8 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
         return bh_insert(table, keys, values, n, outcomes);
     case BH_INSERT_NEW:
         return bh_insert_new(table, keys, values, n, outcomes);
+    case BH_FIND_OR_INSERT:
+        return bh_find_or_insert(table, keys, values, n, outcomes);
     case BH_UPDATE:
         return bh_update(table, keys, values, n, outcomes);
     case BH_ERASE:
@@ -455,7 +457,8 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
 }
 
 static const int every_call[] = {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE,
-                                 BH_ADD,  BH_MIN,    BH_MAX,        BATCH_APPLY};
+                                 BH_ADD,  BH_MIN,    BH_MAX,        BH_FIND_OR_INSERT,
+                                 BATCH_APPLY};
 
 /* What each call does with `values`. */
 static bool takes_values(int op)
@@ -465,7 +468,7 @@ static bool takes_values(int op)
 
 static bool writes_values(int op)
 {
-    return op == BH_FIND || op == BATCH_APPLY;
+    return batch_reads(op);
 }
 
 static void refused(fixture *f, const char *what, bh_status status)
@@ -515,7 +518,7 @@ static void no_elements(void **state)
         for (size_t c = 0; c < TEST_COUNT(every_call); c++) {
             const int op = every_call[c];
             void *one = bytes + 1; // misaligned, and the same for all
-            if (wide.value_bytes == 0 && op >= BH_ADD && op <= BH_MAX) {
+            if (wide.value_bytes == 0 && batch_is_reduction(op)) {
                 continue;
             }
             check_status(call_with(f.table, op, NULL, NULL, NULL, 0, NULL), BH_OK);
@@ -542,7 +545,7 @@ static void misaligned_arrays(void **state)
         memset(f.all.ops, BH_INSERT, n);
         for (size_t c = 0; c < TEST_COUNT(every_call); c++) {
             const int op = every_call[c];
-            if (wide.value_bytes == 0 && op >= BH_ADD && op <= BH_MAX) {
+            if (wide.value_bytes == 0 && batch_is_reduction(op)) {
                 continue;
             }
             for (uint32_t off = 1; off < wide.key_bytes; off++) {
@@ -678,9 +681,11 @@ static void counts_beyond_memory(void **state)
 
 static void bad_operations(void **state)
 {
-    static const int no_reduction[] = {BH_FIND,   BH_INSERT, BH_INSERT_NEW, BH_UPDATE,
-                                       BH_ERASE, 8,         255,           -1};
-    static const uint8_t no_op[] = {8, 9, 100, 127, 128, 254, 255};
+    static const int no_reduction[] = {BH_FIND,  BH_INSERT, BH_INSERT_NEW, BH_UPDATE,
+                                       BH_ERASE, BATCH_OPS, 255,           -1,
+                                       BH_FIND_OR_INSERT};
+    static const uint8_t no_op[] = {BATCH_OPS, BATCH_OPS + 1, 15, 16, 31, 32, 64, 100, 127, 128,
+                                    254,       255};
     static const uint64_t places[] = {0, 1, 31, 62, 63};
     (void)state;
 
@@ -693,7 +698,7 @@ static void bad_operations(void **state)
     for (size_t i = 0; i < TEST_COUNT(no_op); i++) {
         for (size_t p = 0; p < TEST_COUNT(places); p++) {
             for (uint64_t k = 0; k < FIXTURE_KEYS; k++) {
-                f.all.ops[k] = (uint8_t)(k % 8);
+                f.all.ops[k] = (uint8_t)(k % BATCH_OPS);
             }
             f.all.ops[places[p]] = no_op[i];
             refused(&f, "an op byte that is none",
@@ -705,8 +710,11 @@ static void bad_operations(void **state)
 
     // A set has nothing to reduce.
     f = fixture_new(8, 0);
-    for (int op = BH_ADD; op <= BH_MAX; op++) {
+    for (int op = 0; op < BATCH_OPS; op++) {
         uint64_t value[FIXTURE_KEYS] = {0};
+        if (!batch_is_reduction(op)) {
+            continue;
+        }
         check_status(
             bh_reduce(f.table, (bh_op)op, f.all.keys, value, FIXTURE_KEYS, f.all.outcomes),
             BH_ERR_UNSUPPORTED);
@@ -738,7 +746,7 @@ static void bad_operation_late_in_a_large_batch(void **state)
         batch_set(&large, i, i, i);
         large.ops[i] = BH_INSERT;
     }
-    large.ops[n - 1] = 8;
+    large.ops[n - 1] = BATCH_OPS;
     check_status(batch_call(f.table, BATCH_APPLY, &large), BH_ERR_ARGUMENT);
     for (uint64_t i = 0; i < n; i++) {
         check(large.outcomes[i] == BATCH_UNTOUCHED, "a refused call wrote outcome %llu",

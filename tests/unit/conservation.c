@@ -49,6 +49,7 @@ typedef struct scene {
     uint64_t seed;
     uint32_t threads;
     int64_t *total;
+    uint64_t *read; // of each thread and key: what bh_find_or_insert() answered
     atomic_uint_fast64_t running; // writers that have not ended
 } scene;
 
@@ -69,6 +70,8 @@ static scene scene_new(test_widths widths, uint32_t threads, uint64_t keys, uint
     s.seed = seed;
     s.total = test_allocate(s.keys * threads * sizeof *s.total);
     memset(s.total, 0, s.keys * threads * sizeof *s.total);
+    s.read = test_allocate(s.keys * threads * sizeof *s.read);
+    memset(s.read, 0, s.keys * threads * sizeof *s.read);
     atomic_init(&s.running, threads);
     s.table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
     return s;
@@ -78,6 +81,7 @@ static void scene_free(scene *s)
 {
     bh_table_destroy(s->table);
     free(s->total);
+    free(s->read);
 }
 
 static uint64_t scene_key(const scene *s, uint64_t k)
@@ -206,8 +210,9 @@ static void churn(void *argument, uint32_t thread)
     rng random = random_start(s->seed * 77 + thread);
 
     for (uint64_t r = 0; r < s->rounds; r++) {
-        static const int operations[] = {BH_INSERT, BH_ERASE, BH_INSERT_NEW, BH_FIND,
-                                         BH_UPDATE, BH_ERASE, BATCH_APPLY,   BATCH_APPLY};
+        static const int operations[] = {BH_INSERT, BH_ERASE,    BH_INSERT_NEW, BH_FIND,
+                                         BH_UPDATE, BH_ERASE,    BATCH_APPLY,   BATCH_APPLY,
+                                         BH_ERASE,  BH_FIND_OR_INSERT};
         int operation = operations[random_below(&random, TEST_COUNT(operations))];
         batch all = batch_new(s->widths.key_bytes, s->widths.value_bytes,
                               r % 8 == 0 ? 1 : 1 + random_below(&random, s->largest));
@@ -218,7 +223,7 @@ static void churn(void *argument, uint32_t thread)
             owner[i] = k;
             batch_set(&all, i, scene_key(s, k),
                       stamped(s, scene_key(s, k), random_next(&random)));
-            all.ops[i] = (uint8_t)random_below(&random, BH_ERASE + 1);
+            all.ops[i] = (uint8_t)batch_draw_op(&random, 0); // no sums: values are stamps
         }
         check_status(batch_call(s->table, operation, &all), BH_OK);
         for (uint64_t i = 0; i < all.n; i++) {
@@ -226,8 +231,8 @@ static void churn(void *argument, uint32_t thread)
             uint8_t outcome = all.outcomes[i];
             check(batch_outcome_fits(op, outcome), "%s answered %u", batch_operation_name((int)op),
                   outcome);
-            // What a find reads was written for this key, whole, by someone.
-            check(op != BH_FIND || is_stamped(s, batch_key(&all, i), batch_value(&all, i)),
+            // What is read was written for this key, whole, by someone.
+            check(!batch_reads((int)op) || is_stamped(s, batch_key(&all, i), batch_value(&all, i)),
                   "key %#llx has value %#llx, which nobody wrote for it",
                   (unsigned long long)batch_key(&all, i), (unsigned long long)batch_value(&all, i));
             *scene_account(s, thread, owner[i]) += outcome == BH_INSERTED;
@@ -286,17 +291,24 @@ static void claim(void *argument, uint32_t thread)
     for (uint64_t i = 0; i < n; i++) {
         batch_set(&all, i, scene_key(s, order[i]), thread + 1);
     }
-    check_status(batch_call(s->table, BH_INSERT_NEW, &all), BH_OK);
+    check_status(batch_call(s->table, thread % 2 == 0 ? BH_INSERT_NEW : BH_FIND_OR_INSERT, &all),
+                 BH_OK);
     for (uint64_t i = 0; i < n; i++) {
+        const uint64_t value = batch_value(&all, i);
         check(all.outcomes[i] == BH_INSERTED || all.outcomes[i] == BH_FOUND, "outcome %u",
               all.outcomes[i]);
         *scene_account(s, thread, order[i]) += all.outcomes[i] == BH_INSERTED;
+        if (thread % 2 == 1 && s->widths.value_bytes > 0) {
+            // Who has won the key is known when all have ended.
+            s->read[thread * n + order[i]] = value;
+        }
     }
     free(order);
     batch_free(&all);
 }
 
-/* Of all threads that insert_new a key one wins, and its value is there. */
+/* Of all threads that insert_new or find_or_insert a key one wins, its value is there, and those who find
+ * the key read it. */
 static void one_winner(void **state)
 {
     (void)state;
@@ -319,6 +331,13 @@ static void one_winner(void **state)
                               *scene_account(&s, (uint32_t)winner - 1, k) == 1,
                           "key %llu has the value of thread %llu, who did not insert it",
                           (unsigned long long)k, (unsigned long long)winner);
+                    for (uint64_t reader = 1; reader < s.threads; reader += 2) {
+                        check(s.read[reader * s.keys + k] == winner,
+                              "key %llu was inserted by thread %llu, and thread %llu read %llu",
+                              (unsigned long long)k, (unsigned long long)winner,
+                              (unsigned long long)reader + 1,
+                              (unsigned long long)s.read[reader * s.keys + k]);
+                    }
                 }
                 batch_free(&all);
                 scene_free(&s);

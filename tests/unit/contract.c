@@ -129,7 +129,10 @@ static void outcomes_of_each_operation(void **state)
         batch_check_all(&all, BH_INSERTED);
         check_status(batch_call(table, BH_ERASE, &all), BH_OK);
         batch_check_all(&all, BH_ERASED);
-        for (int op = BH_ADD; has_values && op <= BH_MAX; op++) {
+        for (int op = 0; has_values && op < BATCH_OPS; op++) {
+            if (!batch_is_reduction(op)) {
+                continue;
+            }
             for (uint64_t i = 0; i < n; i++) {
                 batch_set_value(&all, i, value_of(i));
             }
@@ -391,7 +394,6 @@ static void apply_mixes_operations(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         const uint64_t mask = test_width_mask(widths.value_bytes);
-        const unsigned ops = widths.value_bytes > 0 ? 8 : 5;
         const uint64_t n = test_scaled(20000);
         bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
         model *map = model_new();
@@ -402,7 +404,7 @@ static void apply_mixes_operations(void **state)
             batch given;
             for (uint64_t i = 0; i < n; i++) {
                 batch_set(&all, i, random_key(widths.key_bytes, 5, i), random_next(&random));
-                all.ops[i] = (uint8_t)random_below(&random, ops);
+                all.ops[i] = (uint8_t)batch_draw_op(&random, widths.value_bytes);
             }
             given = batch_new(widths.key_bytes, widths.value_bytes, n);
             if (widths.value_bytes > 0) {
@@ -425,6 +427,178 @@ static void apply_mixes_operations(void **state)
             batch_free(&given);
         }
         model_free(map);
+        bh_table_destroy(table);
+    }
+}
+
+/* bh_find_or_insert: a key that is there gives its value, one that is not starts with the caller's. */
+static void find_or_insert_leaves_the_value(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t mask = test_width_mask(widths.value_bytes);
+        const uint64_t n = test_scaled(20000);
+        bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+
+        // Every third, then every second, then all, and all again: each time those of before are there.
+        for (uint64_t round = 0; round < 4; round++) {
+            const uint64_t steps[] = {3, 2, 1, 1};
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all, i, random_key(widths.key_bytes, 6, i), value_of(i) + round);
+            }
+            // Those that are not asked for this time are looked up.
+            for (uint64_t i = 0; i < n; i++) {
+                all.ops[i] = i % steps[round] == 0 ? BH_FIND_OR_INSERT : BH_FIND;
+            }
+            check_status(batch_call(table, round == 2 ? BH_FIND_OR_INSERT : BATCH_APPLY, &all),
+                         BH_OK);
+            for (uint64_t i = 0; i < n; i++) {
+                const uint64_t inserted = i % 3 == 0 ? 0 : i % 2 == 0 ? 1 : 2; // in which round
+                const bool there = inserted < round;
+                const uint8_t expected = there ? BH_FOUND
+                                         : all.ops[i] == BH_FIND ? BH_MISSING
+                                                                 : BH_INSERTED;
+                check(all.outcomes[i] == expected, "round %llu, element %llu: outcome %u",
+                      (unsigned long long)round, (unsigned long long)i, all.outcomes[i]);
+                check(batch_value(&all, i) == ((value_of(i) + (there ? inserted : round)) & mask),
+                      "round %llu, element %llu: value %#llx", (unsigned long long)round,
+                      (unsigned long long)i, (unsigned long long)batch_value(&all, i));
+            }
+        }
+        check(table_stats(table).keys == n, "%llu keys", (unsigned long long)table_stats(table).keys);
+        // Without outcomes, and without values where there are none.
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 6, i + n / 2), 1);
+        }
+        check_status(bh_find_or_insert(table, all.keys, all.values, n, NULL), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t number = i + n / 2;
+            const uint64_t inserted = number % 3 == 0 ? 0 : number % 2 == 0 ? 1 : 2;
+            check(batch_value(&all, i) == ((number < n ? value_of(number) + inserted : 1) & mask),
+                  "without outcomes element %llu has value %#llx", (unsigned long long)i,
+                  (unsigned long long)batch_value(&all, i));
+        }
+        batch_free(&all);
+        bh_table_destroy(table);
+    }
+}
+
+/* Of equal keys that are not there one is inserted, and the others are given its value: in small calls
+ * and in large ones, in tables that grow meanwhile, where order counts and where not, alone and mixed
+ * with erasures of other keys. */
+static void find_or_insert_of_equal_keys(void **state)
+{
+    static const uint64_t distinct_keys[] = {1, 2, 7, 100, 5000};
+    static const uint64_t sizes[] = {2, 40, 700, 40000};
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t d = 0; d < TEST_COUNT(distinct_keys) * TEST_COUNT(sizes) * 4; d++) {
+            const test_widths widths = test_all_widths[w];
+            const uint64_t distinct = distinct_keys[d % TEST_COUNT(distinct_keys)];
+            const uint64_t n = test_scaled(sizes[d / TEST_COUNT(distinct_keys) % TEST_COUNT(sizes)]);
+            const bool mixed = d / TEST_COUNT(distinct_keys) / TEST_COUNT(sizes) % 2 == 1;
+            const bool ordered = d / TEST_COUNT(distinct_keys) / TEST_COUNT(sizes) / 2 == 1;
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            bh_table *table = NULL;
+            batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+            uint64_t *winner = test_allocate(distinct * sizeof *winner);
+            uint64_t *first = test_allocate(distinct * sizeof *first);
+            uint64_t *owner = test_allocate(n * sizeof *owner);
+            rng random = random_start(test_seed() + d);
+
+            options.duplicates = ordered ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
+            table = table_with(context, &options);
+            for (uint64_t k = 0; k < distinct; k++) {
+                winner[k] = first[k] = n;
+            }
+            for (uint64_t i = 0; i < n; i++) {
+                const bool other = mixed && i % 5 == 4;
+                owner[i] = random_below(&random, distinct);
+                batch_set(&all, i, random_key(widths.key_bytes, 1, other ? distinct + i : owner[i]), i);
+                all.ops[i] = other ? BH_ERASE : BH_FIND_OR_INSERT;
+                if (!other && first[owner[i]] == n) {
+                    first[owner[i]] = i;
+                }
+            }
+            check_status(batch_call(table, mixed ? BATCH_APPLY : BH_FIND_OR_INSERT, &all), BH_OK);
+            for (uint64_t i = 0; i < n; i++) {
+                if (all.ops[i] == BH_FIND_OR_INSERT && all.outcomes[i] == BH_INSERTED) {
+                    check(winner[owner[i]] == n, "a key was inserted twice in one call");
+                    check(!ordered || first[owner[i]] == i, "not the first was inserted");
+                    winner[owner[i]] = i;
+                }
+            }
+            for (uint64_t i = 0; i < n; i++) {
+                if (all.ops[i] == BH_ERASE) {
+                    check(all.outcomes[i] == BH_MISSING, "erase answered %u", all.outcomes[i]);
+                    continue;
+                }
+                check(winner[owner[i]] < n && (all.outcomes[i] == BH_FOUND ||
+                                               winner[owner[i]] == i),
+                      "element %llu answered %u", (unsigned long long)i, all.outcomes[i]);
+                check(widths.value_bytes == 0 || batch_value(&all, i) == winner[owner[i]],
+                      "%llu of %llu elements: number %llu has value %llu, and %llu was inserted",
+                      (unsigned long long)distinct, (unsigned long long)n, (unsigned long long)i,
+                      (unsigned long long)batch_value(&all, i),
+                      (unsigned long long)winner[owner[i]]);
+            }
+            free(winner);
+            free(first);
+            free(owner);
+            batch_free(&all);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* In a table that is full the keys that are there are found, and the others keep their values. */
+static void find_or_insert_into_a_full_table(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t mask = test_width_mask(widths.value_bytes);
+        const uint64_t n = 60000; // so many that the smallest tables are small beside them
+        bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+        bh_table *table = NULL;
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+        uint8_t *before = test_allocate(n);
+        uint64_t found = 0;
+        bh_status status = BH_OK;
+
+        *(test_on_gpu() ? &options.max_device_bytes : &options.max_host_bytes) =
+            n / 3 * (widths.key_bytes + widths.value_bytes) + 65536;
+        table = table_with(context, &options);
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 8, i), value_of(i));
+        }
+        for (uint64_t first = 0; first < n; first += n / 10) {
+            status = bh_insert(table, (char *)all.keys + first * widths.key_bytes,
+                               widths.value_bytes > 0
+                                   ? (char *)all.values + first * widths.value_bytes
+                                   : NULL,
+                               n / 10, before + first);
+            check(status == BH_OK || status == BH_ERR_FULL, "%s", bh_status_name(status));
+        }
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 8, i), value_of(i) + 1);
+        }
+        check_status(batch_call(table, BH_FIND_OR_INSERT, &all), BH_ERR_FULL);
+        for (uint64_t i = 0; i < n; i++) {
+            const bool there = before[i] == BH_INSERTED;
+            check(there ? all.outcomes[i] == BH_FOUND
+                        : all.outcomes[i] == BH_NOT_DONE || all.outcomes[i] == BH_INSERTED,
+                  "a key that is %s: outcome %u", there ? "there" : "missing", all.outcomes[i]);
+            check(batch_value(&all, i) == ((value_of(i) + !there) & mask),
+                  "outcome %u with another value", all.outcomes[i]);
+            found += there;
+        }
+        check(found > 0 && found < n, "%llu keys of %llu fit", (unsigned long long)found,
+              (unsigned long long)n);
+        free(before);
+        batch_free(&all);
         bh_table_destroy(table);
     }
 }
@@ -515,7 +689,10 @@ static void reduce_counts_each_element_once(void **state)
             continue;
         }
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
-            for (int op = BH_ADD; op <= BH_MAX; op++) {
+            for (int op = 0; op < BATCH_OPS; op++) {
+                if (!batch_is_reduction(op)) {
+                    continue;
+                }
                 const uint64_t distinct = distinct_keys[d];
                 const uint64_t n = test_scaled(60000);
                 bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
@@ -615,7 +792,6 @@ static void ordered_is_sequential(void **state)
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t distinct = distinct_keys[d];
-            const int last_op = widths.value_bytes > 0 ? BH_MAX : BH_ERASE;
             bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
             bh_table *table = NULL;
             model *map = model_new();
@@ -623,8 +799,8 @@ static void ordered_is_sequential(void **state)
 
             options.duplicates = BH_DUPLICATES_ORDERED;
             table = table_with(context, &options);
-            for (int round = 0; round <= BH_MAX + 4; round++) {
-                const int operation = round <= BH_MAX ? round : BATCH_APPLY;
+            for (int round = 0; round < BATCH_OPS + 4; round++) {
+                const int operation = round < BATCH_OPS ? round : BATCH_APPLY;
                 const uint64_t n = test_scaled(operation == BATCH_APPLY ? 30000 : 8000);
                 batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
                 uint64_t *given = test_allocate(n * sizeof *given);
@@ -634,9 +810,9 @@ static void ordered_is_sequential(void **state)
                               random_key(widths.key_bytes, 2, random_below(&random, distinct)),
                               random_next(&random));
                     given[i] = batch_value(&all, i);
-                    all.ops[i] = (uint8_t)random_below(&random, (uint64_t)last_op + 1);
+                    all.ops[i] = (uint8_t)batch_draw_op(&random, widths.value_bytes);
                 }
-                if (operation != BATCH_APPLY && operation > last_op) {
+                if (widths.value_bytes == 0 && batch_is_reduction(operation)) {
                     free(given);
                     batch_free(&all);
                     continue;
@@ -782,6 +958,9 @@ int main(void)
         cmocka_unit_test(optional_arrays),
         cmocka_unit_test(keys_as_values),
         cmocka_unit_test(apply_mixes_operations),
+        cmocka_unit_test(find_or_insert_leaves_the_value),
+        cmocka_unit_test(find_or_insert_of_equal_keys),
+        cmocka_unit_test(find_or_insert_into_a_full_table),
         cmocka_unit_test(duplicates_in_one_call),
         cmocka_unit_test(reduce_counts_each_element_once),
         cmocka_unit_test(reduce_onto_few_keys_when_full),

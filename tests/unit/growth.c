@@ -381,12 +381,11 @@ static void budget_of_host_memory(void **state)
               (unsigned long long)table_stats(table).keys);
 
         // Full again, and again, by other operations that insert; nothing is lost.
-        for (int op = BH_INSERT; op <= (widths.value_bytes > 0 ? BH_MAX : BH_INSERT_NEW); op++) {
-            batch others = pattern_batch(widths, RANDOM_KEYS, n * (uint64_t)(op + 1), n);
-            if (op == BH_UPDATE || op == BH_ERASE) {
-                batch_free(&others);
+        for (int op = 0; op < BATCH_OPS; op++) {
+            if (!batch_inserts(op) || (widths.value_bytes == 0 && batch_is_reduction(op))) {
                 continue;
             }
+            batch others = pattern_batch(widths, RANDOM_KEYS, n * (uint64_t)(op + 1), n);
             check_status(batch_call(table, op, &others), BH_ERR_FULL);
             find_present(table, &others, present, values);
             for (uint64_t i = 0; i < n; i++) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/batch.h"
 #include "support/check.h"
 #include "support/history.h"
 #include "support/memory.h"
@@ -69,7 +70,7 @@ static bool order_is_right(const story *s, const unsigned *order)
             continue;
         }
         if (event->outcome != (uint8_t)outcome ||
-            (event->op == BH_FIND && outcome == BH_FOUND && event->answer != operand)) {
+            (batch_reads((int)event->op) && outcome == BH_FOUND && event->answer != operand)) {
             return false;
         }
     }
@@ -136,7 +137,7 @@ typedef enum fault {
     FOREIGN_VALUE,    // a find reads what nobody has written
     COUNTED_TWICE,    // a reduce
     NOT_COUNTED,      // a reduce
-    OVERWRITTEN,      // insert_new answers FOUND and assigns
+    OVERWRITTEN,      // insert_new or find_or_insert answers FOUND and assigns
     INSERTED_ANYWAY,  // update answers MISSING and inserts
     HALF_DONE,        // answers NOT_DONE and has an effect
     MOVED_INTERVAL,   // an effect outside of its interval
@@ -169,7 +170,7 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
 
     event->outcome =
         (uint8_t)model_step(event->op, value_bytes, &key->present, &key->value, &operand);
-    event->answer = event->op == BH_FIND ? operand : 0;
+    event->answer = batch_reads((int)event->op) && event->outcome == BH_FOUND ? operand : 0;
     if (was.present && key->present && was.value != key->value) {
         key->value_before = was.value;
         key->overwritten = true;
@@ -188,7 +189,8 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
         }
         break;
     case SECOND_COPY:
-        if (event->op == BH_INSERT || event->op == BH_INSERT_NEW) {
+        if (event->op == BH_INSERT || event->op == BH_INSERT_NEW ||
+            event->op == BH_FIND_OR_INSERT) {
             event->outcome = BH_INSERTED;
             return was.present;
         }
@@ -208,13 +210,13 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
         }
         break;
     case STALE_READ:
-        if (event->op == BH_FIND && was.present && was.overwritten) {
+        if (batch_reads((int)event->op) && was.present && was.overwritten) {
             event->answer = was.value_before;
             return true;
         }
         break;
     case FOREIGN_VALUE:
-        if (event->op == BH_FIND && was.present) {
+        if (batch_reads((int)event->op) && was.present) {
             event->answer = (was.value + 1000) & mask;
             return true;
         }
@@ -226,13 +228,13 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
         }
         break;
     case NOT_COUNTED:
-        if (event->op >= BH_ADD && was.present && key->value != was.value) {
+        if (batch_is_reduction((int)event->op) && was.present && key->value != was.value) {
             *key = was;
             return true;
         }
         break;
     case OVERWRITTEN:
-        if (event->op == BH_INSERT_NEW && was.present) {
+        if ((event->op == BH_INSERT_NEW || event->op == BH_FIND_OR_INSERT) && was.present) {
             key->value = event->operand;
             return true;
         }
@@ -319,7 +321,7 @@ static bool story_write(story *s, rng *random, uint64_t count, uint64_t overlap,
         history_event *event = &s->events[i];
         const uint64_t instant = 1000 + i * 10;
 
-        event->op = (bh_op)random_below(random, s->value_bytes == 0 ? BH_ERASE + 1 : BH_MAX + 1);
+        event->op = batch_draw_op(random, s->value_bytes);
         // Mostly few values, so that histories have several explanations.
         event->operand = random_below(random, 5) == 0 ? random_next(random)
                                                       : random_below(random, 4);
@@ -534,7 +536,7 @@ static void judges_agree(void **state)
                 event->outcome = outcomes[random_below(&random, TEST_COUNT(outcomes))];
                 break;
             case 1:
-                if (event->op == BH_FIND) {
+                if (batch_reads((int)event->op)) {
                     event->answer = random_below(&random, 4) & test_width_mask(s->value_bytes);
                 }
                 break;

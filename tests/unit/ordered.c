@@ -58,9 +58,10 @@ static uint8_t pattern_op(pattern p, uint32_t value_bytes, uint64_t i, rng *rand
     }
     // Long runs of the same operation, and short ones.
     if (i / 512 % 2 == 0) {
-        return (uint8_t)(i / 64 % (value_bytes > 0 ? BH_MAX + 1 : BH_ERASE + 1));
+        const int op = (int)(i / 64 % BATCH_OPS);
+        return (uint8_t)(value_bytes == 0 && batch_is_reduction(op) ? BH_ERASE : op);
     }
-    return (uint8_t)random_below(random, value_bytes > 0 ? BH_MAX + 1 : BH_ERASE + 1);
+    return (uint8_t)batch_draw_op(random, value_bytes);
 }
 
 static batch pattern_batch(pattern p, test_widths widths, uint64_t n, rng *random)
@@ -106,7 +107,7 @@ static uint64_t call_and_compare(bh_table *table, model *map, int operation, bat
         bh_op op = element_op(all, operation, i);
 
         if (all->outcomes[i] == BH_NOT_DONE) {
-            check(op != BH_FIND && op != BH_UPDATE && op != BH_ERASE,
+            check(batch_inserts((int)op),
                   "element %llu needs no room and was not done", (unsigned long long)i);
             undone++;
         } else {
@@ -146,15 +147,15 @@ static void compare_everything(bh_context *context, uint64_t salt)
             bh_table *table = ordered_table(context, widths, 1, 0);
             model *map = model_new();
 
-            for (int operation = BH_FIND; operation <= BH_MAX + 3; operation++) {
-                const int call = operation <= BH_MAX ? operation : BATCH_APPLY;
+            for (int operation = 0; operation < BATCH_OPS + 3; operation++) {
+                const int call = operation < BATCH_OPS ? operation : BATCH_APPLY;
                 // Just enough, and enough for several tasks, some of them full.
                 const uint64_t n =
                     LEAST + random_below(&random, operation % 2 == 0 ? 3 : test_scaled(40000) + 1);
                 bh_status status = BH_OK;
                 batch all;
 
-                if (call <= BH_MAX && call >= BH_ADD && widths.value_bytes == 0) {
+                if (widths.value_bytes == 0 && batch_is_reduction(call)) {
                     continue;
                 }
                 all = pattern_batch((pattern)p, widths, n, &random);
@@ -239,6 +240,8 @@ static void several_chunks(void **state)
         if (!TEST_SANITIZER && !test_on_gpu()) {
             (void)call_and_compare(table, map, BH_INSERT_NEW, &all, &status);
             check_status(status, BH_OK);
+            (void)call_and_compare(table, map, BH_FIND_OR_INSERT, &all, &status);
+            check_status(status, BH_OK);
             (void)call_and_compare(table, map, BH_ERASE, &all, &status);
             check_status(status, BH_OK);
         }
@@ -267,11 +270,11 @@ static void without_outcomes(void **state)
                 batch all;
                 uint64_t *given = NULL;
 
-                if (operation > BH_MAX && operation < BATCH_APPLY) {
+                if (operation >= BATCH_OPS && operation < BATCH_APPLY) {
                     continue;
                 }
                 if (operation == BH_FIND ||
-                    (operation >= BH_ADD && operation <= BH_MAX && widths.value_bytes == 0)) {
+                    (batch_is_reduction(operation) && widths.value_bytes == 0)) {
                     continue;
                 }
                 all = pattern_batch((pattern)p, widths, n, &random);
@@ -289,6 +292,9 @@ static void without_outcomes(void **state)
                     break;
                 case BH_INSERT_NEW:
                     check_status(bh_insert_new(table, all.keys, all.values, n, NULL), BH_OK);
+                    break;
+                case BH_FIND_OR_INSERT:
+                    check_status(bh_find_or_insert(table, all.keys, all.values, n, NULL), BH_OK);
                     break;
                 case BH_UPDATE:
                     check_status(bh_update(table, all.keys, all.values, n, NULL), BH_OK);
@@ -323,8 +329,8 @@ static void budgets(void **state)
     (void)state;
 
     for (int w = 0; w < TEST_WIDTHS; w += widths_step(1)) {
-        for (int operation = 0; operation < 3; operation++) {
-            static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BATCH_APPLY};
+        static const int calls[] = {BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT, BATCH_APPLY};
+        for (int operation = 0; operation < (int)TEST_COUNT(calls); operation++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t n = 60000;
             rng random = random_start(test_seed() + 5 + (uint64_t)(w * 3 + operation));

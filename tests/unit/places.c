@@ -329,6 +329,52 @@ static void changes(void **state)
     }
 }
 
+/* Finds or inserts keys in a table that has every second of them and grows: values go both ways. */
+static void finds_or_inserts(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PLACES * PLACES * 4 * 3; p++) {
+        const int kind = p / PLACES / PLACES / 4; // DyCuckoo, in order, HashFight
+        const uint32_t bytes = p % 2 == 0 ? 4 : 8;
+        const uint64_t n = length(p % 2 == 0 ? 2 : 1);
+        arrays a = arrays_new(8, bytes, n, (place)(p % PLACES), (place)(p / PLACES % PLACES),
+                              (place)(p / PLACES / PLACES % 4), PLACE_NONE);
+        bh_table_options options = table_options(8, bytes, 1);
+        bh_table *table = NULL;
+
+        options.design = kind == 2 ? BH_HASHFIGHT : BH_DYCUCKOO;
+        options.duplicates = kind == 1 ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
+        table = table_with(context, &options);
+        for (uint64_t i = 0; i < n; i++) {
+            test_store(a.own[KEYS], 8, i, key_of(&a, 2 * i));
+            test_store(a.own[VALUES], bytes, i, value_of(2 * i));
+        }
+        check_status(bh_insert(table, a.own[KEYS], a.own[VALUES], n, NULL), BH_OK);
+        // The last key comes twice.
+        for (uint64_t i = 0; i < n; i++) {
+            test_store(a.own[KEYS], 8, i, key_of(&a, i == n - 1 && n % 2 == 1 ? n - 2 : i));
+            test_store(a.own[VALUES], bytes, i, old_value(i));
+        }
+        for (int round = 0; round < 2; round++) {
+            arrays_put(&a);
+            check_status(bh_find_or_insert(table, a.there[KEYS], a.there[VALUES], n,
+                                           a.there[OUTCOMES]),
+                         BH_OK);
+            arrays_take(&a);
+            for (uint64_t i = 0; i + 2 < n; i++) {
+                arrays_check(&a, i, i % 2 == 0 || round == 1 ? BH_FOUND : BH_INSERTED,
+                             i % 2 == 0 ? value_of(i) : old_value(i));
+            }
+            check(test_load(a.own[KEYS], 8, n - 1) != test_load(a.own[KEYS], 8, n - 2) ||
+                      test_load(a.own[VALUES], bytes, n - 1) ==
+                          test_load(a.own[VALUES], bytes, n - 2),
+                  "equal keys have different values");
+        }
+        bh_table_destroy(table);
+        arrays_free(&a);
+    }
+}
+
 /* All pairs come out, each once. */
 static void exports(void **state)
 {
@@ -455,6 +501,11 @@ static bh_status call_insert_new(bh_table *table, const arrays *a)
     return bh_insert_new(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
 }
 
+static bh_status call_find_or_insert(bh_table *table, const arrays *a)
+{
+    return bh_find_or_insert(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
+}
+
 static bh_status call_update(bh_table *table, const arrays *a)
 {
     return bh_update(table, a->there[KEYS], a->there[VALUES], a->n, a->there[OUTCOMES]);
@@ -495,7 +546,8 @@ static void equal_keys(void **state)
         {call_insert_new, BH_FOUND, BH_FOUND},     {call_max, BH_ASSIGNED, BH_ASSIGNED},
         {call_update, BH_ASSIGNED, BH_ASSIGNED},   {call_erase, BH_ERASED, BH_MISSING},
         {call_insert_new, BH_INSERTED, BH_FOUND},  {call_erase, BH_ERASED, BH_MISSING},
-        {call_insert, BH_INSERTED, BH_ASSIGNED},
+        {call_find_or_insert, BH_INSERTED, BH_FOUND}, {call_erase, BH_ERASED, BH_MISSING},
+        {call_insert, BH_INSERTED, BH_ASSIGNED},   {call_find_or_insert, BH_FOUND, BH_FOUND},
     };
     arrays a = arrays_new(8, 8, MANY, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, PLACE_NONE);
     bh_table *table = table_new(context, 8, 8, FEW);
@@ -525,6 +577,11 @@ static void equal_keys(void **state)
                 keys[k] = k;
             }
             check_status(bh_find(table, keys, FEW, values, NULL), BH_OK);
+            for (uint64_t i = 0; i < a.n && calls[c].call == call_find_or_insert; i++) {
+                check(test_load(a.own[VALUES], 8, i) == values[i % FEW],
+                      "call %zu: element %llu has another value than its key", c,
+                      (unsigned long long)i);
+            }
             for (uint64_t k = 0; k < FEW; k++) {
                 const bool is_sum = c >= 1 && c <= 3; // a sum is larger than any value
                 check(is_sum ? values[k] == sums[k] : values[k] < a.n && values[k] % FEW == k,
@@ -615,6 +672,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lookups), cmocka_unit_test(mixed_operations), cmocka_unit_test(changes),
+        cmocka_unit_test(finds_or_inserts),
         cmocka_unit_test(exports), cmocka_unit_test(threads), cmocka_unit_test(the_stream_comes_first),
         cmocka_unit_test(equal_keys), cmocka_unit_test(ordered_in_little_memory),
     };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/batch.h"
 #include "support/check.h"
 #include "support/memory.h"
 #include "support/model.h"
@@ -72,6 +73,8 @@ static bh_status call(work *w, bh_op op, uint64_t n)
     switch (op) {
     case BH_INSERT: return bh_insert(w->table, w->keys, w->values, n, w->outcomes);
     case BH_INSERT_NEW: return bh_insert_new(w->table, w->keys, w->values, n, w->outcomes);
+    case BH_FIND_OR_INSERT:
+        return bh_find_or_insert(w->table, w->keys, w->values, n, w->outcomes);
     case BH_UPDATE: return bh_update(w->table, w->keys, w->values, n, w->outcomes);
     case BH_ERASE: return bh_erase(w->table, w->keys, n, w->outcomes);
     default: return bh_reduce(w->table, op, w->keys, w->values, n, w->outcomes);
@@ -87,6 +90,9 @@ static void perform(work *w, bh_op op, uint64_t n)
         const bh_outcome expected =
             model_apply(w->map, op, w->value_bytes, word_at(w->keys, w->key_bytes, i), &value);
 
+        check(w->value_bytes == 0 || word_at(w->values, w->value_bytes, i) == value,
+              "operation %d, element %llu of %llu: another value", (int)op, (unsigned long long)i,
+              (unsigned long long)n);
         check(w->outcomes[i] == expected, "operation %d, element %llu of %llu: %u, not %d", (int)op,
               (unsigned long long)i, (unsigned long long)n, w->outcomes[i], (int)expected);
     }
@@ -220,11 +226,15 @@ static void operations(work *w, uint32_t which)
     perform(w, BH_INSERT_NEW, n);
     fill(w, 0, n, n / 2, 3);
     perform(w, BH_UPDATE, n);
-    for (bh_op op = BH_ADD; w->value_bytes && op <= BH_MAX; op++) {
+    for (int op = 0; w->value_bytes && op < BATCH_OPS; op++) {
+        if (!batch_is_reduction(op))
+            continue;
         fill(w, 0, n, 0, 4 + (uint64_t)op);
-        perform(w, op, n);
+        perform(w, (bh_op)op, n);
     }
     check_all(w);
+    /* The schedule declines this one. */
+    perform(w, BH_FIND_OR_INSERT, n);
     /* Half of them are new, and the table grows for them. */
     fill(w, 0, n, n / 2, 9);
     perform(w, BH_INSERT, n);

@@ -350,13 +350,13 @@ static uint64_t kind_key(keys_kind kind, uint32_t key_bytes, uint64_t first, uin
 
 static void fill(scene *s, keys_kind kind, uint64_t first, uint64_t n)
 {
-    static const bh_op mixed[] = {BH_INSERT, BH_FIND, BH_UPDATE, BH_ERASE,
-                                  BH_INSERT_NEW, BH_ADD, BH_MIN, BH_MAX};
+    static const bh_op mixed[] = {BH_INSERT, BH_FIND, BH_UPDATE, BH_ERASE, BH_INSERT_NEW,
+                                  BH_FIND_OR_INSERT, BH_ADD, BH_MIN, BH_MAX};
 
     s->arrays = batch_new(s->options.key_bytes, s->options.value_bytes, n);
     for (uint64_t i = 0; i < n; i++) {
         batch_set(&s->arrays, i, kind_key(kind, s->options.key_bytes, first, i), i);
-        s->arrays.ops[i] = (uint8_t)mixed[i / 3 % (s->options.value_bytes > 0 ? 8 : 5)];
+        s->arrays.ops[i] = (uint8_t)mixed[i / 3 % (s->options.value_bytes > 0 ? 9 : 6)];
     }
 }
 
@@ -368,8 +368,7 @@ static void drop(scene *s)
 
 static void change(scene *s, int operation, keys_kind kind, uint64_t first, uint64_t n)
 {
-    if (s->options.value_bytes == 0 &&
-        (operation == BH_ADD || operation == BH_MIN || operation == BH_MAX)) {
+    if (s->options.value_bytes == 0 && batch_is_reduction(operation)) {
         return;
     }
     fill(s, kind, first, n);
@@ -384,8 +383,8 @@ static void change(scene *s, int operation, keys_kind kind, uint64_t first, uint
 static void life(scene *s)
 {
     static const uint64_t sizes[] = {1, 60, 500, 700, 3000, 40000};
-    static const int changes[] = {BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ADD, BH_MIN,
-                                  BH_FIND,   BATCH_APPLY,   BH_ERASE};
+    static const int changes[] = {BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT, BH_UPDATE, BH_ADD,
+                                  BH_MIN,    BH_FIND,       BATCH_APPLY,       BH_ERASE};
     static const uint64_t rooms[] = {1, 1000, 100000};
     uint64_t first = 0;
 

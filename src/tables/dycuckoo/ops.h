@@ -471,6 +471,17 @@ BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, 
     return BH_NEXT;
 }
 
+/* Writes the answer of an operation to the caller's values. The caller may have given a value in the same
+ * place, so this is done once, by the step that finishes the operation: no step comes behind it that
+ * would read the value given. */
+BH_FN void DY(answer)(const bh__slice *slice, const DY(op) *op, BH_VALUE value)
+{
+    BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
+
+    *answer = value;
+    bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
+}
+
 BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
 {
     DY(view) view;
@@ -491,12 +502,8 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
             value = BH_LOAD_VALUE(DY(value_at)(line, bh_first(view.match)));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
-        if (BH_VALUE_BYTES && slice->values_out) {
-            BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
-
-            *answer = value;
-            bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
-        }
+        if (BH_VALUE_BYTES && slice->values_out)
+            DY(answer)(slice, op, value);
         return DY(done)(op, BH_FOUND);
     }
     if (bh_load64(bh_dy_at(line)) != view.meta)
@@ -522,11 +529,13 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
     uint32_t slot = bh_first(view->match);
     BH_VALUE value, old;
 
-    if (kind == BH_INSERT_NEW) {
+    if (BH_OP_KEEPS(kind)) {
         op->outcome = BH_FOUND;
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
+            DY(answer)(slice, op, DY(own_value)(line, slot));
         return view->meta;
     }
-    if (kind == BH_ERASE) {
+    if (BH_OP_ERASES(kind)) {
         slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
@@ -537,12 +546,9 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
     if (!BH_VALUE_BYTES)
         return view->meta;
     value = DY(given)(slice, op->at);
-    if (kind == BH_ADD || kind == BH_MIN || kind == BH_MAX) {
+    if (BH_OP_REDUCES(kind)) {
         old = DY(own_value)(line, slot);
-        if (kind == BH_ADD)
-            value = (BH_VALUE)(old + value);
-        else if (kind == BH_MIN ? old < value : old > value)
-            value = old;
+        value = (BH_VALUE)bh_join(kind, old, value);
     }
     BH_WRITE_VALUE(DY(value_at)(line, slot), value);
     return view->meta + BH_DY_CHANGE;
@@ -773,7 +779,7 @@ BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
 BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
                               bh_region *next)
 {
-    int inserts = bh_inserts(kind);
+    int inserts = BH_OP_INSERTS(kind);
     DY(view) view;
 
     if (!DY(look)(line, op->key, &view))
@@ -813,7 +819,8 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     /* Whoever stalls may be refused, so the key was in neither bucket at one instant: if home's word is
      * what it was, the key did not move between the two looks. This takes no locks: on a GPU thousands
      * of threads that lock two buckets only to see this would keep each other waiting. */
-    if (bh_inserts(kind) && !home.match && !other.match && (!slice->room || (home_full && other_full))) {
+    if (BH_OP_INSERTS(kind) && !home.match && !other.match &&
+        (!slice->room || (home_full && other_full))) {
         if (bh_load64(bh_dy_at(line)) != other.meta || bh_load64(bh_dy_at(op->home)) != home.meta)
             return BH_RETRY;
         return slice->room ? DY(begin_search)(slice, op, next) : DY(no_room)(slice);
@@ -830,12 +837,12 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     }
     if (other.match) {
         bh_dy_unlock(line, DY(act)(slice, op, kind, line, &other));
-        bh_dy_unlock(op->home, kind == BH_ERASE ? bh_dy_count_down(home.meta, op->counter)
-                                                : home.meta);
+        bh_dy_unlock(op->home, BH_OP_ERASES(kind) ? bh_dy_count_down(home.meta, op->counter)
+                                                  : home.meta);
         return BH_DONE;
     }
     /* The key is nowhere, and as long as home is locked it stays so. */
-    if (!bh_inserts(kind)) {
+    if (!BH_OP_INSERTS(kind)) {
         op->outcome = BH_MISSING;
     } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
         home.meta = DY(insert)(slice, op, op->home, home.meta, 0);

@@ -90,7 +90,7 @@ typedef struct bh_hf_geometry {
 
 /* A kind of operation of its own, beside the bh_op: find where a key is. `values_out` of its slice
  * are places. */
-#define BH_HF_LOCATE 8u
+#define BH_HF_LOCATE 0xfeu
 
 /*
  * BH_PASS_FIGHT builds a generation out of pairs that lie, partitioned by region, in the

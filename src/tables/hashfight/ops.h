@@ -609,7 +609,7 @@ BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
     if (!job->places[run]) {
         end = bh_run_end(runs, run);
         for (i = runs->starts[run]; !wanted && i < end; i++)
-            wanted = (uint8_t)bh_inserts(runs->ops ? runs->ops[runs->index[i]] : runs->op);
+            wanted = (uint8_t)BH_OP_INSERTS(runs->ops ? runs->ops[runs->index[i]] : runs->op);
     }
     job->wanted[run] = wanted;
     return wanted;

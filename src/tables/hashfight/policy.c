@@ -1111,7 +1111,7 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     bh_table *table = &t->table;
     bh_status why = BH_OK;
     bh_hf_runs job;
-    int inserts = batch->ops || (batch->op != BH_UPDATE && batch->op != BH_ERASE);
+    int inserts = bh__takes_room(batch);
 
     job.geometry = &t->geometry;
     job.runs.index = (const uint32_t *)pointer(c->index);

@@ -323,6 +323,9 @@ static void make_batch(const scene_call *call)
         case BH_INSERT_NEW:
             status = bh_insert_new(table, keys, values, call->count, outcomes);
             break;
+        case BH_FIND_OR_INSERT:
+            status = bh_find_or_insert(table, keys, values, call->count, outcomes);
+            break;
         case BH_UPDATE: status = bh_update(table, keys, values, call->count, outcomes); break;
         case BH_ERASE: status = bh_erase(table, keys, call->count, outcomes); break;
         case BH_ADD:
@@ -705,7 +708,8 @@ static void print_call(FILE *to, const scene_call *call)
     static const char *const what[] = {"SCENE_CALL",    "SCENE_APPLY", "SCENE_RESERVE",
                                        "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT", "SCENE_STATS"};
     static const char *const ops[] = {"BH_FIND",  "BH_INSERT", "BH_INSERT_NEW", "BH_UPDATE",
-                                      "BH_ERASE", "BH_ADD",    "BH_MIN",        "BH_MAX"};
+                                      "BH_ERASE", "BH_ADD",    "BH_MIN",        "BH_MAX",
+                                      "BH_FIND_OR_INSERT"};
 
     fprintf(to, "{%s, %u, {", what[call->what], call->count);
     if (call->what > SCENE_APPLY) {
