@@ -41,7 +41,7 @@ compare-kmers: ## Time that count against jellyfish and KMC (installs them).
 # -U: looks for a C++ compiler again, which may have come with the peers.
 results: ## Measure everything anew: docs/results, tables in README.md (installs peers).
 	@scripts/setup.sh build test peers
-	cmake --preset release -U CMAKE_CXX_COMPILER
+	cmake --preset release -U CMAKE_CXX_COMPILER -DBULKHASH_COMPARED=ON
 	$(call BUILD,release) --target bulkhash_program --target bulkhash_bench --target bulkhash_bench_lines
 	@scripts/results.sh build/release
 

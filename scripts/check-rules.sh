@@ -9,6 +9,8 @@
 # src/: no printing, no exit, no standalone fences, atomics through base/atomic.h alone.
 # src/tables: no header of a platform and none of libc but stdint, stddef and stdbool, no #if about
 # a vendor, no call of libc.
+# src/cpu, src/cuda, src/api: no design is named, but in its own subfolder there (src/cuda/dycuckoo); what a
+# design is called, and what its names begin with, is read from src/tables/*/design.h.
 # Nowhere: a warning or a sanitizer switched off.
 set -euo pipefail
 export LC_ALL=C
@@ -41,12 +43,35 @@ BEGIN {
         known[name] = 1
     }
     for (i = 1; i <= count; i++)
+        if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/)
+            read_design(files[i])
+    for (i = 1; i <= count; i++)
         check_file(files[i])
     if (!count) {
         print "no source file found"
         bad = 1
     }
     exit bad
+}
+
+# What a design is called: its folder, its number, its prefixes.
+function read_design(name,    line, part) {
+    split(name, part, "/")
+    designs[++design_count] = part[3]
+    names_of[design_count] = part[3]
+    while ((getline line < name) > 0)
+        if (line ~ /^#define BH_DESIGN_(NUMBER|PREFIX)[ \t]/) {
+            sub(/^#define [A-Z_]+[ \t]+/, "", line)
+            names_of[design_count] = names_of[design_count] "|" tolower(line)
+        }
+    close(name)
+}
+
+# A design is named outside its own folders, where the schedules of all are.
+function check_designs(line, folder,    i) {
+    for (i = 1; i <= design_count; i++)
+        if (index(name_now, "src/" folder "/" designs[i] "/") != 1 && tolower(line) ~ names_of[i])
+            violation("names the design " designs[i] "; what a design is stands in src/tables/" designs[i])
 }
 
 # The folder that the rule speaks of: src/base/x.c -> base, cli/x.c -> cli.
@@ -99,8 +124,9 @@ function violation(what) {
 }
 
 function check_include(line, folder,    quoted, header, here, found, other) {
-    # The list of instances includes what its includer, who is checked, has named.
-    if (line ~ /^#include BH_INSTANCE_FILE$/)
+    # The lists of instances and of designs include what their includers, and declarations, who are
+    # checked, have named.
+    if (line ~ /^#include BH_(INSTANCE_FILE|EACH_DESIGN|MORE_DESIGNS|THIS_DESIGN|DESIGN_[A-Z]+)$/)
         return
     if (line !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) {
         violation("an #include whose file is not spelled out cannot be checked")
@@ -141,6 +167,8 @@ function check_file(name,    line, code, folder) {
         line_number++
         if (line ~ /NOLINT/) violation("a switched-off warning")
         line = without_comments(line)
+        if (folder == "cpu" || folder == "cuda" || folder == "api")
+            check_designs(line, folder)
         if (line ~ /^[ \t]*#[ \t]*include/) {
             check_include(line, folder)
             continue
@@ -185,8 +213,11 @@ make_tree() { # make_tree ROOT: a small tree that keeps every rule
         printf '#include "base/base.h"\n' >src/storage/tier.h
         printf '#include <stddef.h>\n#include "targets/target.h"\n#include "layout.h"\n' >src/tables/one/ops.h
         printf '#include "base/base.h"\n' >src/tables/one/layout.h
-        printf '#include "tables/one/ops.h"\nstatic const char *m = "exit(1)"; // abort()\n' >src/cpu/unit.c
-        printf '#include "tables/one/ops.h"\n' >src/cuda/unit.cu
+        printf '#define BH_DESIGN_NUMBER BH_ONE\n#define BH_DESIGN_PREFIX bh_o_\n' >src/tables/one/design.h
+        mkdir -p src/cuda/one
+        printf '/* one */\n#include "tables/one/ops.h"\nint bh_o_launch(void);\n' >src/cuda/one/unit.cu
+        printf '#include "targets/target.h"\nstatic const char *m = "exit(1)"; // abort()\n' >src/cpu/unit.c
+        printf '/* not the design one */\n#include BH_THIS_DESIGN\n' >src/cuda/unit.cu
         printf '#include "cpu/unit.c"\nint f(void) { system->exit(1); return snprintf(a, 1, "x"); }\n' >src/api/table.c
         printf '#include "bulkhash/bulkhash.h"\n#include "main.h"\n#include <stdio.h>\n' >cli/main.c
         printf '\n' >cli/main.h
@@ -252,6 +283,10 @@ src/cpu/unit.c|abort();
 src/targets/target.h|__atomic_thread_fence(__ATOMIC_SEQ_CST);
 src/cpu/unit.c|__sync_synchronize();
 src/cpu/unit.c|int f(int *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+src/cpu/unit.c|#include "tables/one/layout.h"
+src/cpu/unit.c|static int x = BH_ONE;
+src/cuda/unit.cu|int bh_o_begin(void);
+src/api/table.c|static const char *f = "one or two";
 src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
 cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);
 tests/unit/contract.c|int x; // NOLINT

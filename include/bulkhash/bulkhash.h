@@ -118,7 +118,8 @@ typedef enum bh_schedule {
      * its subtables differ in size. */
     BH_SCHEDULE_REGIONS = 2,
     /* The others are for a GPU, BH_DYCUCKOO with keys and values of 4 bytes, to be compared with what
-     * BH_SCHEDULE_AUTO does there: see docs/gpu.md */
+     * BH_SCHEDULE_AUTO does there, in a library built with BULKHASH_COMPARED=ON; in others
+     * bh_table_create() answers BH_ERR_UNSUPPORTED: see docs/gpu.md */
     BH_SCHEDULE_THREAD = 3, /* a thread carries an element to its end */
     BH_SCHEDULE_TILE4 = 4,  /* a tile of 4 threads does, ... */
     BH_SCHEDULE_TILE8 = 5,

@@ -1,4 +1,5 @@
 /* Tables: making them, and the calls that see or change the whole of one. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/arrays.h"
@@ -30,7 +31,8 @@ static bh_status check_options(const bh_table_options *o)
 
     if (status)
         return status;
-    if ((int)o->design < BH_AUTO || o->design > BH_WORKINGSET)
+    if ((int)o->design < BH_AUTO ||
+        ((int)o->design > BH_WORKINGSET && (int)o->design < BH__DESIGNS_OF_TESTS))
         return bh__fail(BH_ERR_ARGUMENT, "design is %d, which is no bh_design", (int)o->design);
     if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
         return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
@@ -41,23 +43,55 @@ static bh_status check_options(const bh_table_options *o)
     return BH_OK;
 }
 
+/* Writes what the designs of this version for which `wanted` answers so are called: "A, B and C". */
+static void name_designs(char *text, size_t room, int (*wanted)(bh_design design, uint32_t devices),
+                         uint32_t devices)
+{
+    const char *name, *last = NULL;
+    size_t used = 0;
+    uint32_t i;
+    bh_design design;
+
+    *text = 0;
+    for (i = 0; (design = bh__design_at(i, &name)) != BH_AUTO; i++) {
+        if (!wanted(design, devices))
+            continue;
+        if (last)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", last);
+        last = name;
+        if (used >= room)
+            return;
+    }
+    if (last)
+        (void)snprintf(text + used, room - used, "%s%s", used ? " and " : "", last);
+}
+
+static int any_design(bh_design design, uint32_t devices)
+{
+    (void)devices;
+    return design != BH_AUTO;
+}
+
+static int goes_by_region(bh_design design, uint32_t devices)
+{
+    return (bh__policy_of(design)->regions & devices) != 0;
+}
+
 /* Whether the device has the schedule for the design. */
-static bh_status check_schedule(const bh__backend *backend, const bh_table_options *o)
+static bh_status check_schedule(const bh__backend *backend, const bh__policy *policy,
+                                const bh_table_options *o)
 {
     const int far = backend->pages == BH__PAGES_FAR;
+    const uint32_t device = far ? BH_ON_GPU : BH_ON_CORES;
+    char names[128];
 
     if (o->schedule > BH_SCHEDULE_REGIONS && !far)
         return bh__fail(BH_ERR_UNSUPPORTED, "schedule %d is for tables on a GPU", (int)o->schedule);
-    if (o->schedule != BH_SCHEDULE_REGIONS)
+    if (o->schedule != BH_SCHEDULE_REGIONS || (policy->regions & device))
         return BH_OK;
-    if (!far && o->design != BH_HASHFIGHT)
-        return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on cores BH_SCHEDULE_REGIONS is for BH_HASHFIGHT alone");
-    if (far && (o->design != BH_DYCUCKOO || o->dycuckoo.values_apart))
-        return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on a GPU BH_SCHEDULE_REGIONS is for BH_DYCUCKOO alone, with keys and "
-                        "values side by side");
-    return BH_OK;
+    name_designs(names, sizeof names, goes_by_region, device);
+    return bh__fail(BH_ERR_UNSUPPORTED, "on %s BH_SCHEDULE_REGIONS is for %s alone",
+                    far ? "a GPU" : "cores", names);
 }
 
 /* Whether the device that tables are on still works. */
@@ -69,6 +103,8 @@ static bh_status alive(const bh__backend *backend)
 bh_status bh_table_create(bh_context *context, const bh_table_options *options, bh_table **table)
 {
     const bh__backend *backend;
+    const char *first = "";
+    char designs[128];
     bh_table plan;
     bh_status status;
 
@@ -86,20 +122,23 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     plan.options = *options;
     plan.target = "";
     if (plan.options.design == BH_AUTO)
-        plan.options.design = BH_DYCUCKOO;
+        plan.options.design = bh__design_chosen();
+    (void)bh__design_at(0, &first);
     plan.policy = bh__policy_of(plan.options.design);
+    name_designs(designs, sizeof designs, any_design, 0);
     if (!plan.policy)
-        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; BH_DYCUCKOO and BH_HASHFIGHT are",
-                        (int)plan.options.design);
-    status = check_schedule(backend, &plan.options);
+        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; %s are",
+                        (int)plan.options.design, designs);
+    status = check_schedule(backend, plan.policy, &plan.options);
     if (status)
         return status;
     plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels && backend->pages == BH__PAGES_FAR)
         return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on a GPU this version has BH_DYCUCKOO and BH_HASHFIGHT with keys of 4 or 8 "
-                        "and values of 0, 4 or 8 bytes; the schedules to compare in BH_DYCUCKOO "
-                        "with keys and values of 4 bytes, side by side");
+                        "on a GPU this version has %s with keys of 4 or 8 and values of 0, 4 or 8 "
+                        "bytes; schedules to compare, where it was built with BULKHASH_COMPARED, in %s "
+                        "with keys and values of 4 bytes, side by side",
+                        designs, first);
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "

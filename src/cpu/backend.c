@@ -12,7 +12,7 @@ static const bh__kernels *cpu_kernels(const bh__backend *backend, const bh_table
 }
 
 /* Cores refuse nothing. */
-static int cpu_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+static int cpu_pass(const bh__backend *backend, const bh_table *table, uint32_t pass,
                     void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
     (void)need;

@@ -171,7 +171,7 @@ static void BH_DESIGN(slice_find)(bh__slice *slice)
 }
 
 /* A design whose policy performs all calls that change something has lookups alone. */
-#ifndef BH_LOOKUPS_ONLY
+#ifndef BH_DESIGN_LOOKUPS_ONLY
 
 static void BH_DESIGN(slice_insert)(bh__slice *slice)
 {

@@ -7,8 +7,8 @@
 
 #include "primitives/all.h"
 
-#define BH_INSTANCE_FILE "cpu/unit_instance.h"
-#include "tables/instances.h"
+#define BH_EACH_DESIGN "cpu/unit_design.h"
+#include "tables/designs.h"
 
 #if defined(BH_SPECIAL_TARGET)
 #define BH_UNIT bh__unit_special
@@ -26,28 +26,9 @@
 
 const bh__kernels *BH_UNIT(const bh_table_options *options)
 {
-    static const bh__kernels *const dycuckoo[2][3] = {
-        {&bh_dy_kernels_k4v0_0, &bh_dy_kernels_k4v4_0, &bh_dy_kernels_k4v8_0},
-        {&bh_dy_kernels_k8v0_0, &bh_dy_kernels_k8v4_0, &bh_dy_kernels_k8v8_0},
-    };
-    /* A set has no values to keep apart; its policy says so. */
-    static const bh__kernels *const dycuckoo_apart[2][3] = {
-        {&bh_dy_kernels_k4v0_0, &bh_dy_kernels_k4v4_1, &bh_dy_kernels_k4v8_1},
-        {&bh_dy_kernels_k8v0_0, &bh_dy_kernels_k8v4_1, &bh_dy_kernels_k8v8_1},
-    };
-    static const bh__kernels *const hashfight[2][3] = {
-        {&bh_hf_kernels_k4v0_0, &bh_hf_kernels_k4v4_0, &bh_hf_kernels_k4v8_0},
-        {&bh_hf_kernels_k8v0_0, &bh_hf_kernels_k8v4_0, &bh_hf_kernels_k8v8_0},
-    };
-    uint32_t key_bytes = options->key_bytes, value_bytes = options->value_bytes;
-
-    if ((options->design != BH_DYCUCKOO && options->design != BH_HASHFIGHT) || (key_bytes != 4 && key_bytes != 8) ||
-        (value_bytes != 0 && value_bytes != 4 && value_bytes != 8))
-        return 0;
-    if (options->design == BH_HASHFIGHT)
-        return hashfight[key_bytes / 8][value_bytes / 4];
-    return (options->dycuckoo.values_apart ? dycuckoo_apart
-                                           : dycuckoo)[key_bytes / 8][value_bytes / 4];
+#define BH_EACH_DESIGN "cpu/unit_choice.h"
+#include "tables/designs.h"
+    return 0;
 }
 
 const bh__primitives *BH_UNIT_PRIMITIVES(void)

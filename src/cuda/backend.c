@@ -238,7 +238,7 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
 
 typedef struct pass_run {
     const bh__cuda_kernels *kernels;
-    bh__pass pass;
+    uint32_t pass;
     uint64_t items;
 } pass_run;
 
@@ -250,7 +250,7 @@ static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
 }
 
 /* On a GPU that is lost nothing is refused: whoever goes on will hear of it at the end. */
-static int cuda_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+static int cuda_pass(const bh__backend *backend, const bh_table *table, uint32_t pass,
                      void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;

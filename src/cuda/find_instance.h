@@ -1,15 +1,14 @@
 /* One pair of widths of the lookups of find.cu. */
-#include "tables/dycuckoo/ops.h"
+#if BH_APART < BH_DESIGN_INSTANCES
+#include BH_DESIGN_OPS
 
-#define GPU(name) BH_NAME(bh_gpu_##name)
+#define GPU(name) BH_DESIGN(gpu_##name)
 
-#define DESIGN(name) BH_NAME(bh_dy_##name)
-#define LOOK(name) BH_NAME(bh_gpu_look_##name)
 #include "cuda/look.h"
 
-static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
-    LOOK(find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    BH_DESIGN(look_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
 }
 
@@ -18,13 +17,13 @@ static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
-    DESIGN(op) op;
+    BH_DESIGN(op) op;
 
     if (job->any)
         return looks;
     looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
     slice.values_out = 0;
-    LOOK(carry)(&slice, &op, (uint32_t)at, looks);
+    BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
     return looks && op.outcome == BH_MISSING;
 }
 
@@ -44,7 +43,7 @@ __global__ void GPU(survey_kernel)(bh__cuda_job *job)
     int sets = GPU(surveys)(job, at, item < job->count);
 
     if (sets) {
-        const bh_dy_geometry *geometry = (const bh_dy_geometry *)job->slice.geometry;
+        const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
         const uint64_t key = ((const BH_KEY *)job->slice.keys)[at];
         const uint64_t bit = bh_hash_key(key, &geometry->seed).one & (job->bit_count - 1);
         const uint32_t mask = 1u << bit % 32;
@@ -56,15 +55,14 @@ __global__ void GPU(survey_kernel)(bh__cuda_job *job)
         atomicAdd((unsigned long long *)&job->fresh, (unsigned long long)sets);
 }
 
-static int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
     GPU(survey_kernel)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
 }
 
 #undef GPU
-#undef DESIGN
-#undef LOOK
+#endif
 
 #undef BH_KEY_BYTES
 #undef BH_VALUE_BYTES

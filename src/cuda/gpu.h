@@ -60,31 +60,24 @@ static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
     return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
 }
 
-/* find.cu: the lookups of each pair of widths, by key_bytes / 8 and value_bytes / 4. Functions and
- * not an array of them: constants of another file are not there yet when this one's are made. */
-int bh__gpu_find(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
-                 bh__cuda_job *job, uint64_t count);
-int bh__gpu_survey(uint32_t key_bytes, uint32_t value_bytes, uint32_t apart, bh__gpu *gpu,
-                   bh__cuda_job *job, uint64_t count);
-
 typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+typedef int bh__gpu_pass(bh__gpu *gpu, void *job, uint64_t items);
 
-/* regions.cu: the first stages of an insertion region by region (regions.h).
- * BH_GPU_DECLINED: nothing has been done, and the elements want another schedule. */
+/* The first stages of a design's own schedule for large calls. BH_GPU_DECLINED: nothing has been done,
+ * and the elements want another schedule. */
 #define BH_GPU_DECLINED INT32_MAX
 typedef int bh__gpu_inserts(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
                             uint64_t count);
-int bh__gpu_by_region(uint32_t key_bytes, uint32_t value_bytes, bh__gpu *gpu, bh__cuda_job *job,
-                      const bh__cuda_job *known, uint64_t count);
 
 typedef struct bh__gpu_kernels {
     bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
     bh__gpu_launch *slice[BH_SLICE_KINDS];
-    int (*pass[BH_PASSES])(bh__gpu *gpu, void *job, uint64_t items);
+    bh__gpu_pass *const *pass; /* by the numbers of the design */
     bh__gpu_launch *survey;
     /* Insertions by region, or NULL; and the stages that follow its own, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
     bh__gpu_launch *rest[BH_SLICE_KINDS];
+    bool compared; /* schedule.cu has other schedules for them */
 } bh__gpu_kernels;
 
 /* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and
@@ -95,11 +88,6 @@ extern bh__gpu_launch *const bh__gpu_launches_8_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
-
-/* update.cu, update_apart.cu (with values), hashfight.cu: the kernels of each pair of widths. */
-const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes);
-const bh__gpu_kernels *bh__gpu_dycuckoo_apart(uint32_t key_bytes, uint32_t value_bytes);
-const bh__gpu_kernels *bh__gpu_hashfight(uint32_t key_bytes, uint32_t value_bytes);
 
 /* effects.cu */
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

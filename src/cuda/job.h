@@ -1,11 +1,9 @@
 /*
- * What the kernels of DyCuckoo's slices share, whatever their schedule: counting what has happened,
+ * What the kernels of slices share, whatever their schedule: counting what has happened,
  * room for new keys, lists of elements, the table's descriptor in shared memory.
  */
 #ifndef BH_CUDA_JOB_H
 #define BH_CUDA_JOB_H
-
-#include "tables/dycuckoo/layout.h"
 
 #include "cuda/gpu.h"
 
@@ -88,27 +86,6 @@ BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
 
     if (stalls && bh_cuda_lane() == 0)
         job->stalled[place] = at;
-}
-
-/*
- * The slice as an element begins with it, and the table's descriptor in shared memory: each
- * acquiring load makes a processor forget its first cache, and every key needs the seed and the
- * subtables. To be called by all threads of a block.
- */
-BH_FN bh__slice bh_cuda_slice(const bh__cuda_job *job)
-{
-    __shared__ bh_dy_geometry geometry;
-    const uint32_t *from = (const uint32_t *)job->slice.geometry;
-    bh__slice slice = job->slice;
-    uint32_t i;
-
-    for (i = threadIdx.x; i < sizeof geometry / 4; i += blockDim.x)
-        ((uint32_t *)&geometry)[i] = from[i];
-    __syncthreads();
-    slice.geometry = &geometry;
-    slice.inserted = slice.erased = slice.assigned = 0;
-    slice.stalled_path = slice.stalled_room = slice.moved = 0;
-    return slice;
 }
 
 /* What an element does in a kernel of this kind. */

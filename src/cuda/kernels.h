@@ -1,6 +1,7 @@
 /*
- * DyCuckoo's kernels for one pair of widths: one for each kind of slice, in the schedule that the
- * file is compiled for, and one for each pass. An include-template: see instance.h.
+ * The kernels of a design's slices for one pair of widths: one for each kind of slice, in the schedule
+ * that the file is compiled for. An include-template: see instance.h, and tables/expand.h for what a
+ * design declares.
  *
  * Schedules. A group is a thread, or a tile of BH_CUDA_TILE threads that look at a bucket
  * together.
@@ -11,7 +12,7 @@
  *   sift     Stages, a kernel each: the first step of every element; those that it did not finish,
  *            with both buckets; those whose buckets were full, with paths. What a stage leaves goes
  *            to a list on the device. It is what BH_SCHEDULE_AUTO does, but for large
- *            calls of one kind: regions.h. See docs/decisions/0008.
+ *            calls of one kind by a design's own schedule. See docs/decisions/0008.
  *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
  *            called clStash), threads only. A warp has many elements. Each of its lanes begins one
  *            and takes the first step; if that does not finish it, its name is parked in shared
@@ -26,7 +27,7 @@
  *            From the paper, with this difference: a parked element begins anew, so that 4 bytes
  *            are all that is kept of it; its bucket is still in the second cache.
  */
-#include "tables/dycuckoo/ops.h"
+#include BH_DESIGN_OPS
 
 #ifndef BH_CUDA_KERNELS_H
 #define BH_CUDA_KERNELS_H
@@ -49,23 +50,24 @@
 #endif
 
 #ifndef BH_CUDA_KERNEL
-#define BH_CUDA_KERNEL(name) bh_cuda_##name
+#define BH_CUDA_KERNEL(name) cuda_##name
 #endif
-#define DEVICE(name) BH_NAME(BH_CUDA_KERNEL(name))
+#define DEVICE(name) BH_DESIGN(BH_CUDA_KERNEL(name))
+
+#include "cuda/slice.h"
 
 /* Carries an operation to its end, or until it stalls. */
-BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_NAME(bh_dy_op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, uint32_t kind)
 {
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
     bh_region region;
 
-    op->home = op->other = op->from = 0;
-    region = BH_NAME(bh_dy_begin)(slice, op, at, kind);
+    region = BH_DESIGN(begin)(slice, op, at, kind);
     while (answer == BH_NEXT || answer == BH_RETRY) {
         if (!bh_turn(refused))
             continue;
-        answer = BH_NAME(bh_dy_step)(slice, op, kind, region.offset, &region);
+        answer = BH_DESIGN(step)(slice, op, kind, region.offset, &region);
         refused = answer == BH_RETRY ? refused + 1 : 0;
     }
     return answer;
@@ -120,7 +122,7 @@ BH_FN void DEVICE(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t tw
 }
 
 /* The host wants to know of keys that are not there: their values stay as they were. */
-BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_NAME(bh_dy_op) *op)
+BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
 {
     if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
@@ -139,7 +141,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     const uint32_t twins = DEVICE(twins)(common, at, kind, here);
     const int works = lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE;
     bh__slice slice = *common;
-    BH_NAME(bh_dy_op) op;
+    BH_DESIGN(op) op = {};
     int answer = BH_DONE; /* a bh_answer */
     int parks;
     BH_VALUE value;
@@ -192,7 +194,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
  */
 BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
-    const bh__slice common = bh_cuda_slice(job);
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
     const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
@@ -215,7 +217,7 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
     bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 
-#if BH_CUDA_TILE == 1
+#if BH_CUDA_TILE == 1 && defined(BH_DESIGN_STAGES)
 /*
  * The last stage of `sift`: elements whose buckets were full, with paths. Paths take from 3 steps
  * to hundreds; so a lane whose element is done takes the next one at once, while the others of its
@@ -228,7 +230,7 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
  */
 BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
 {
-    const bh__slice common = bh_cuda_slice(job);
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
     const uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
@@ -237,7 +239,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
     bh__slice slice = common;
     uint32_t at = 0, what = kind, refused = 0;
     int busy = 0;
-    BH_NAME(bh_dy_op) op = {};
+    BH_DESIGN(op) op = {};
     bh_region region = {};
 
     for (;;) {
@@ -248,10 +250,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
             slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
             what = bh_cuda_kind(&common, kind, at);
             bh_cuda_stamp_begin(at);
-            region = BH_NAME(bh_dy_begin)(&slice, &op, at, what);
-            BH_NAME(bh_dy_go_other)(&slice, &op, region.offset, &region);
-            BH_NAME(bh_dy_to_search)(&op);
-            region.offset = op.home;
+            region = BH_DESIGN(begin_last)(&slice, &op, at, what);
             refused = 0;
             busy = 1;
             i += threads;
@@ -260,7 +259,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
             break;
         if (busy && bh_turn(refused)) {
             const bh_answer answer =
-                BH_NAME(bh_dy_step)(&slice, &op, what, region.offset, &region);
+                BH_DESIGN(step)(&slice, &op, what, region.offset, &region);
 
             refused = answer == BH_RETRY ? refused + 1 : 0;
             busy = answer == BH_NEXT || answer == BH_RETRY;
@@ -281,19 +280,22 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
     bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 
+#endif
+
+#if BH_CUDA_TILE == 1
 /* An element's first step; what has happened is counted. */
 BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                               uint32_t kind, int room, bh_cuda_counts *counts)
 {
     bh__slice slice = *common;
-    BH_NAME(bh_dy_op) op;
-    bh_region region = BH_NAME(bh_dy_begin)(&slice, &op, at, kind);
+    BH_DESIGN(op) op;
+    bh_region region = BH_DESIGN(begin)(&slice, &op, at, kind);
     bh_answer answer;
 
     bh_cuda_stamp_begin(at);
     slice.room = room;
     slice.turnover = 0; /* guests are sent home by those that are carried on */
-    answer = BH_NAME(bh_dy_step)(&slice, &op, kind, region.offset, &region);
+    answer = BH_DESIGN(step)(&slice, &op, kind, region.offset, &region);
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;
     if (answer == BH_DONE) {
@@ -334,7 +336,7 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
 {
     __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
     uint32_t *const parked = parking[threadIdx.x / 32];
-    const bh__slice common = bh_cuda_slice(job);
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint32_t lane = threadIdx.x % 32;
     const uint64_t count = job->count;
     uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x - lane) * rounds + lane;
@@ -371,11 +373,33 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
 #endif
 
 /*
- * `sift`: each kind is three kernels, but for erasing, which needs no paths. What a stage leaves is
+ * `sift`: each kind is three kernels, but for erasing, which needs no last stage. What a stage leaves is
  * in a list for the next. A fourth kernel carries the elements of small calls from their beginning
- * to their end. The other schedules have one kernel for a kind.
+ * to their end; it is the only one of a design without stages. The other schedules have one kernel for
+ * a kind.
  */
 #if !BH_CUDA_SLICES_ONLY
+__global__ void DEVICE(insert)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(erase)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
+}
+
+#ifdef BH_DESIGN_STAGES
 __global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)
 {
     DEVICE(begin_all)(job, BH_INSERT, rounds, 1);
@@ -386,14 +410,9 @@ __global__ void DEVICE(other_insert)(bh__cuda_job *job)
     DEVICE(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(paths_insert)(bh__cuda_job *job)
+__global__ void DEVICE(last_insert)(bh__cuda_job *job)
 {
     DEVICE(search_all)(job, BH_INSERT);
-}
-
-__global__ void DEVICE(insert)(bh__cuda_job *job)
-{
-    DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
 }
 
 __global__ void DEVICE(sift_erase)(bh__cuda_job *job, uint32_t rounds)
@@ -406,11 +425,6 @@ __global__ void DEVICE(other_erase)(bh__cuda_job *job)
     DEVICE(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(erase)(bh__cuda_job *job)
-{
-    DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
-}
-
 __global__ void DEVICE(sift_add)(bh__cuda_job *job, uint32_t rounds)
 {
     DEVICE(begin_all)(job, BH_ADD, rounds, 1);
@@ -421,14 +435,9 @@ __global__ void DEVICE(other_add)(bh__cuda_job *job)
     DEVICE(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(paths_add)(bh__cuda_job *job)
+__global__ void DEVICE(last_add)(bh__cuda_job *job)
 {
     DEVICE(search_all)(job, BH_ADD);
-}
-
-__global__ void DEVICE(add)(bh__cuda_job *job)
-{
-    DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
 }
 
 __global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
@@ -441,15 +450,12 @@ __global__ void DEVICE(other_mixed)(bh__cuda_job *job)
     DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(paths_mixed)(bh__cuda_job *job)
+__global__ void DEVICE(last_mixed)(bh__cuda_job *job)
 {
     DEVICE(search_all)(job, BH_KIND_MIXED);
 }
 
-__global__ void DEVICE(mixed)(bh__cuda_job *job)
-{
-    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
-}
+#endif
 
 #else
 BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind, int rounds)
@@ -487,78 +493,6 @@ __global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
     DEVICE(run)(job, BH_KIND_MIXED, rounds);
 }
 
-#endif
-
-#if BH_CUDA_TILE == 1 && !BH_CUDA_SLICES_ONLY
-/* The passes: a thread for each item, or one for all where the pass is one task's. That one has a
- * processor's fast memory for its searches. */
-BH_FN bh_dy_scratch DEVICE(scratch)(void)
-{
-    __shared__ bh_dy_node nodes[BH_DY_SEARCH_FAR];
-    bh_dy_scratch scratch;
-
-    scratch.nodes = nodes;
-    scratch.most = BH_DY_SEARCH_FAR;
-    return scratch;
-}
-
-__global__ void DEVICE(split)(bh_dy_resize *split, uint64_t items)
-{
-    if (bh_cuda_group() < items)
-        BH_NAME(bh_dy_split_buckets)(split, bh_cuda_group(), 1);
-}
-
-__global__ void DEVICE(home)(bh_dy_resize *split, uint64_t items)
-{
-    if (bh_cuda_group() < items)
-        BH_NAME(bh_dy_bring_home)(split, bh_cuda_group(), 1);
-}
-
-__global__ void DEVICE(merge)(bh_dy_resize *merge, uint64_t items)
-{
-    if (bh_cuda_group() < items)
-        BH_NAME(bh_dy_merge_buckets)(merge, bh_cuda_group(), 1);
-}
-
-__global__ void DEVICE(residue)(bh_dy_resize *merge, uint64_t items)
-{
-    const bh_dy_scratch scratch = DEVICE(scratch)();
-
-    if (bh_cuda_group() == 0) {
-        merge->scratch = &scratch;
-        BH_NAME(bh_dy_place_residue)(merge, 0, items);
-    }
-}
-
-__global__ void DEVICE(reinsert)(bh_dy_reinsert *job, uint64_t items)
-{
-    if (job->alone) {
-        const bh_dy_scratch scratch = DEVICE(scratch)();
-
-        if (bh_cuda_group() == 0) {
-            job->scratch = &scratch;
-            BH_NAME(bh_dy_reinsert_buckets)(job, 0, items);
-        }
-    } else if (bh_cuda_group() < items) {
-        BH_NAME(bh_dy_reinsert_buckets)(job, bh_cuda_group(), 1);
-    }
-}
-
-__global__ void DEVICE(place)(bh__slice *slice, uint64_t items)
-{
-    bh_dy_scratch scratch = DEVICE(scratch)();
-
-    if (bh_cuda_group() == 0) {
-        slice->scratch = &scratch;
-        BH_NAME(bh_dy_place)(slice, 0, items);
-    }
-}
-
-__global__ void DEVICE(export)(bh_dy_export *job, uint64_t items)
-{
-    if (bh_cuda_group() < items)
-        BH_NAME(bh_dy_export_parts)(job, bh_cuda_group(), 1);
-}
 #endif
 
 #undef DEVICE

@@ -1,7 +1,7 @@
 /*
  * A lookup on a GPU, for one pair of widths of one design: begin and step of the operation's text, and in
  * between each line is copied to a place of the thread's own in shared memory, where the step reads it.
- * An include-template (see instance.h): DESIGN(name) is the design's name of begin, step and op.
+ * An include-template: see instance.h, and tables/expand.h.
  *
  * The four threads of a quad copy their four lines together, 16 bytes each (cp.async): a line is one
  * request then, and it waits in no register, so that all the threads that a processor can have are
@@ -48,21 +48,21 @@ BH_FN void bh_look_bring(void *place, uint64_t line)
 
 /* Looks the key of an element up, to the end. All lanes of the warp come here, those that have nothing
  * to look up with `looks` 0. */
-BH_FN void LOOK(carry)(bh__slice *slice, DESIGN(op) *op, uint32_t at, int looks)
+BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, int looks)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     unsigned char *place = places[threadIdx.x];
     bh_region region = {};
 
     if (looks)
-        region = DESIGN(begin)(slice, op, at, BH_FIND);
+        region = BH_DESIGN(begin)(slice, op, at, BH_FIND);
     while (__any_sync(0xffffffffu, looks)) {
         /* What is no line is read where it is. */
         const int brings = looks && region.bytes == BH_LOOK_LINE;
 
         bh_look_bring(place, brings ? region.offset : 0);
         if (looks)
-            looks = DESIGN(step)(slice, op, BH_FIND,
+            looks = BH_DESIGN(step)(slice, op, BH_FIND,
                                  brings ? (uint64_t)(uintptr_t)place : region.offset,
                                  &region) != BH_DONE;
         __syncwarp(); /* a place is not written before its line was read */
@@ -71,14 +71,14 @@ BH_FN void LOOK(carry)(bh__slice *slice, DESIGN(op) *op, uint32_t at, int looks)
 
 /* Lookups, a thread for each element. Four blocks run on a processor at least: were the compiler free to
  * aim at more, it would spill registers. */
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) LOOK(find)(bh__cuda_job *job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) BH_DESIGN(look_find)(bh__cuda_job *job)
 {
     const uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const int looks = at < job->count;
     bh__slice slice = job->slice;
-    DESIGN(op) op;
+    BH_DESIGN(op) op;
 
-    LOOK(carry)(&slice, &op, (uint32_t)at, looks);
+    BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
     if (looks && slice.outcomes)
         slice.outcomes[at] = op.outcome;
     /* The host brings the values of missing keys, which stay as they were. Looked at first: it is at

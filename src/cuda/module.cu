@@ -274,10 +274,14 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
     return (int)cudaGetLastError();
 }
 
-/* The chosen schedule's kernels, but for those of slices. */
-static bh__gpu_kernels with(bh__gpu_launch *const *slices)
+#define BH_EACH_DESIGN "cuda/module_design.h"
+#include "tables/designs.h"
+
+#ifdef BH_CUDA_COMPARED
+/* The same kernels, but for those of slices. */
+static bh__gpu_kernels with(const bh__gpu_kernels *kernels, bh__gpu_launch *const *slices)
 {
-    bh__gpu_kernels all = *bh__gpu_dycuckoo(4, 4);
+    bh__gpu_kernels all = *kernels;
 
     all.by_region = nullptr;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
@@ -286,14 +290,14 @@ static bh__gpu_kernels with(bh__gpu_launch *const *slices)
 }
 
 /* NULL: not of this schedule. */
-static const bh__cuda_kernels *scheduled(bh_schedule schedule)
+static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, bh_schedule schedule)
 {
-    static const bh__gpu_kernels thread = with(bh__gpu_launches_1_0);
-    static const bh__gpu_kernels tile4 = with(bh__gpu_launches_4_0);
-    static const bh__gpu_kernels tile8 = with(bh__gpu_launches_8_0);
-    static const bh__gpu_kernels tile16 = with(bh__gpu_launches_16_0);
-    static const bh__gpu_kernels tile32 = with(bh__gpu_launches_32_0);
-    static const bh__gpu_kernels lanes = with(bh__gpu_launches_1_1);
+    static const bh__gpu_kernels thread = with(k, bh__gpu_launches_1_0);
+    static const bh__gpu_kernels tile4 = with(k, bh__gpu_launches_4_0);
+    static const bh__gpu_kernels tile8 = with(k, bh__gpu_launches_8_0);
+    static const bh__gpu_kernels tile16 = with(k, bh__gpu_launches_16_0);
+    static const bh__gpu_kernels tile32 = with(k, bh__gpu_launches_32_0);
+    static const bh__gpu_kernels lanes = with(k, bh__gpu_launches_1_1);
 
     switch (schedule) {
     case BH_SCHEDULE_THREAD: return &thread.known;
@@ -305,23 +309,21 @@ static const bh__cuda_kernels *scheduled(bh_schedule schedule)
     default: return NULL;
     }
 }
+#endif
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
-    if ((o->design != BH_DYCUCKOO && o->design != BH_HASHFIGHT) ||
-        (o->key_bytes != 4 && o->key_bytes != 8) ||
-        (o->value_bytes != 0 && o->value_bytes != 4 && o->value_bytes != 8))
-        return NULL;
-    if (o->schedule > BH_SCHEDULE_REGIONS)
-        return o->design == BH_DYCUCKOO && o->key_bytes == 4 && o->value_bytes == 4 &&
-                       !o->dycuckoo.values_apart
-                   ? scheduled(o->schedule)
-                   : NULL;
-    if (o->design == BH_HASHFIGHT)
-        return &bh__gpu_hashfight(o->key_bytes, o->value_bytes)->known;
-    if (o->dycuckoo.values_apart && o->value_bytes)
-        return &bh__gpu_dycuckoo_apart(o->key_bytes, o->value_bytes)->known;
-    return &bh__gpu_dycuckoo(o->key_bytes, o->value_bytes)->known;
+    const bh__gpu_kernels *k = nullptr;
+
+#define BH_EACH_DESIGN "cuda/module_choice.h"
+#include "tables/designs.h"
+    if (!k || o->schedule <= BH_SCHEDULE_REGIONS)
+        return k ? &k->known : nullptr;
+#ifdef BH_CUDA_COMPARED
+    return k->compared ? scheduled(k, o->schedule) : nullptr;
+#else
+    return nullptr;
+#endif
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
@@ -342,7 +344,7 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
     return k->slice[kind](gpu, job, n);
 }
 
-static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
+static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items)
 {
     on_device here(gpu->device);

@@ -23,9 +23,9 @@
 
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
-    ((((((((uint64_t)BH_PASSES * 31 + BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 +                      \
-          sizeof(bh__slice)) * 4099 + sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) *   \
-           4099 + sizeof(bh__effects)) * 4099 + sizeof(bh__cuda_module))
+    ((((((((uint64_t)BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 + sizeof(bh__slice)) * 4099 +           \
+           sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 +                       \
+         sizeof(bh__effects)) * 4099 + sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
 
@@ -76,7 +76,7 @@ typedef struct bh__cuda_job {
 typedef struct bh__cuda_kernels {
     bh__kernels none; /* first: a table's kernels are a pointer to this */
     uint64_t descriptor_bytes;
-    uint64_t job_bytes[BH_PASSES];
+    const uint64_t *job_bytes; /* of each pass, by the numbers of the design */
 } bh__cuda_kernels;
 
 /* What the module's primitives get as bh__where's `device`: the GPU, and where the number of its
@@ -133,7 +133,7 @@ typedef struct bh__cuda_module {
      * `known` is what the host knows of a slice's job: its descriptor is on the host. */
     int (*slice)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
-    int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__pass pass, void *job,
+    int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items);
     /* For each of `count` elements that would insert a key which is not there, or for each that is
      * looked at: sets the key's bit. */

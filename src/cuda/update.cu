@@ -1,21 +1,24 @@
 /*
- * What changes a table on a GPU: operations, a thread for each element, and passes. Of tables that keep
- * keys and values side by side.
+ * What changes a table on a GPU: operations, a thread for each element, and passes. The build compiles
+ * this file for each design, BH_THIS_DESIGN, whose operations change tables; and of designs that have
+ * them once more for tables that keep keys and values apart (BH_CUDA_APART 1), because these take as
+ * long to compile as all the others.
  */
-#define BH_CUDA_APART 0
-/* A build that stamps elements (kernels.h) has one pair of widths. */
-#ifdef BH_CUDA_STAMPS
-#define BH_CUDA_ALL 0
-#else
-#define BH_CUDA_ALL 1
-#endif
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
 
 #include "cuda/gpu.h"
 
-#define BH_INSTANCE_FILE "cuda/update_instance.h"
-#include "tables/instances.h"
+/* A build that stamps elements (job.h) has one pair of widths. */
+#ifdef BH_CUDA_STAMPS
+#define BH_CUDA_HAS (BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART)
+#else
+#define BH_CUDA_HAS 1
+#endif
+
+#define BH_EACH_DESIGN "cuda/update_design.h"
+#include BH_THIS_DESIGN
+#undef BH_EACH_DESIGN
 
 #ifdef BH_CUDA_STAMPS
 extern "C" __attribute__((visibility("default"))) int bh__cuda_stamp(void *stamps);
@@ -24,20 +27,5 @@ extern "C" __attribute__((visibility("default"))) int bh__cuda_stamp(void *stamp
 extern "C" int bh__cuda_stamp(void *stamps)
 {
     return (int)cudaMemcpyToSymbol(bh_cuda_stamps, &stamps, sizeof stamps);
-}
-
-const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t, uint32_t)
-{
-    return &bh_gpu_dycuckoo_k4v4_0;
-}
-#else
-const bh__gpu_kernels *bh__gpu_dycuckoo(uint32_t key_bytes, uint32_t value_bytes)
-{
-    static const bh__gpu_kernels *const kernels[2][3] = {
-        {&bh_gpu_dycuckoo_k4v0_0, &bh_gpu_dycuckoo_k4v4_0, &bh_gpu_dycuckoo_k4v8_0},
-        {&bh_gpu_dycuckoo_k8v0_0, &bh_gpu_dycuckoo_k8v4_0, &bh_gpu_dycuckoo_k8v8_0},
-    };
-
-    return kernels[key_bytes / 8][value_bytes / 4];
 }
 #endif

@@ -1,10 +1,19 @@
-/* The policies of the designs that this version has. */
-#ifndef BH_TABLES_DESIGNS_H
-#define BH_TABLES_DESIGNS_H
+/*
+ * The list of designs: a line each, and no other file outside a design's own folders names one. The
+ * first is what BH_AUTO stands for.
+ *
+ * A line includes the declaration of a design, which says all that others must know of it (expand.h
+ * tells what). Whoever needs something of every design defines BH_EACH_DESIGN as the file that is
+ * to be included for each, with the declaration's macros defined, and includes this list; so it has no
+ * guard.
+ *
+ * A build for tests may have more designs: it defines BH_MORE_DESIGNS as a list of its own.
+ */
+#include "tables/dycuckoo/design.h"
+#include "tables/hashfight/design.h"
 
-#include "tables/table.h"
-
-extern const bh__policy bh__dycuckoo_policy;
-extern const bh__policy bh__hashfight_policy;
-
+#ifdef BH_MORE_DESIGNS
+#include BH_MORE_DESIGNS
 #endif
+
+#undef BH_EACH_DESIGN

@@ -53,3 +53,5 @@
 #define BH_VALUE_BYTES 8
 #define BH_APART 1
 #include BH_INSTANCE_FILE
+
+#undef BH_INSTANCE_FILE

@@ -58,6 +58,12 @@ typedef enum bh__slice_kind {
     BH_SLICE_KINDS
 } bh__slice_kind;
 
+/* Memory in which one task searches. */
+typedef struct bh__scratch {
+    void *memory;
+    uint64_t bytes;
+} bh__scratch;
+
 /*
  * A slice: up to BH_SLICE_MOST operations that run under one shared hold of the gate, with one
  * geometry. All pointers are to the slice's first element; what does not apply is NULL.
@@ -67,6 +73,7 @@ typedef enum bh__slice_kind {
  */
 typedef struct bh__slice {
     const void *geometry; /* the design's descriptor, fixed while the slice runs */
+    const bh__scratch *scratch; /* of the pass that places what stalled */
     const void *keys;
     const void *values;
     void *values_out;
@@ -86,45 +93,40 @@ typedef struct bh__slice {
     uint8_t turnover;     /* many keys have been erased: see bh__turnover */
     uint8_t moved;        /* keys that were there have changed their places */
     uint8_t no_paths;     /* whose buckets are full stalls at once: a GPU looks for paths later */
-    uint8_t final;        /* BH_PASS_PLACE: the table does not grow, so what finds no place is refused */
-    uint32_t refused;     /* set by BH_PASS_PLACE: so many of the list, from its first on, were
-                             tried and cannot be done; what comes behind them was not tried */
-    void *scratch;        /* BH_PASS_PLACE: the design's memory for searches */
+    /* For the pass that places what stalled, with the gate held alone: */
+    uint8_t final;    /* the table does not grow, so what finds no place is refused */
+    uint32_t refused; /* set by it: so many of the list, from its first on, were tried and cannot be
+                         done; what comes behind them was not tried */
     uint64_t looks;       /* buckets that searches for a place may still look at; counted down */
-    uint64_t vain;        /* BH_PASS_PLACE: how many of them searches without success looked at */
-    uint64_t vain_most;   /* BH_PASS_PLACE: after so many nobody searches any more */
+    uint64_t vain;        /* placing: how many of them searches without success looked at */
+    uint64_t vain_most;   /* placing: after so many nobody searches any more */
     uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;
     uint64_t assigned;
 } bh__slice;
 
-/* Passes over a table that a policy may ask for. Each works on a range of items and takes the
- * design's own argument, which its layout.h declares. */
-typedef enum bh__pass {
-    BH_PASS_SPLIT,    /* a part has doubled: move what belongs into the new half */
-    BH_PASS_HOME,     /* and bring home from the other parts what has room there now */
-    BH_PASS_MERGE,    /* a part has halved: move what fits into the half that stays */
-    BH_PASS_RESIDUE,  /* and find a place for what did not fit */
-    BH_PASS_REINSERT, /* insert the pairs of some memory into the table */
-    BH_PASS_PLACE,    /* finish a slice's stalled operations, the gate held alone */
-    BH_PASS_COUNT,    /* pairs in each part of the table */
-    BH_PASS_EXPORT,   /* copy pairs out */
-    BH_PASS_FILLER,   /* what is in empty slots of a table to be built */
-    BH_PASS_FIGHT,    /* build a part of the table from its pairs */
-    BH_PASS_TAIL,     /* and its tail from those that found no slot */
-    BH_PASS_LOCATE,   /* where keys are */
-    BH_PASS_WANT,     /* which keys of a sorted call need a place */
-    BH_PASS_FOLD,     /* perform a sorted call */
-    BH_PASS_LAY,      /* where the pairs of each part of a table to be built are laid out */
-    BH_PASS_TEAM,     /* build a part of the table from its pairs, by a team of threads */
-    BH_PASS_TELL,     /* the elements of the call that have been built into a table */
-    BH_PASSES
-} bh__pass;
+/*
+ * Passes over a table that a policy may ask for. Each works on a range of items and takes an argument.
+ * A design lists its own in its layout.h, a line each:
+ *
+ *     pass(NAME, text, argument, how)
+ *
+ *     NAME      its number is BH_..._PASS_NAME
+ *     text      the function that runs a range of items: BH_DESIGN(text)(argument, first, count)
+ *     argument  the type of the argument, which begins with the pointer to the design's descriptor
+ *     how       a device runs it:
+ *                 EACH   each item by a thread of its own
+ *                 ALONE  all of them by one thread; behind the pointer to the descriptor is one
+ *                        to a bh__scratch, which is BH_DESIGN_SCRATCH bytes of fast memory then
+ *                 OWN    in a way of its own, which the design's part of the backend has
+ *                 CORES  not at all
+ */
+typedef void bh__pass_text(void *argument, uint64_t first, uint64_t count);
 
 typedef struct bh__kernels {
     void (*slice[BH_SLICE_KINDS])(bh__slice *slice);
-    void (*pass[BH_PASSES])(void *argument, uint64_t first, uint64_t count);
+    bh__pass_text *const *pass; /* by the numbers of the design */
 } bh__kernels;
 
 /* One call on arrays, checked. */
@@ -245,8 +247,8 @@ struct bh__backend {
     /* Runs a pass over [0, items) in parts of `grain` items. What a pass takes as its argument
      * begins with the pointer to the design's descriptor. This and the next two answer 0 when a
      * device refused before it began; see bh__need. */
-    int (*pass)(const bh__backend *, const bh_table *, bh__pass, void *argument, uint64_t items,
-                uint64_t grain, bh__need);
+    int (*pass)(const bh__backend *, const bh_table *, uint32_t pass, void *argument,
+                uint64_t items, uint64_t grain, bh__need);
     /* NULL, or whether the device still works: BH_OK, or BH_ERR_DEVICE and a sentence. */
     bh_status (*alive)(const bh__backend *);
     /* Zeroes the first `bytes` of a block; copies them to another. */
@@ -304,6 +306,8 @@ typedef enum bh__resolved {
 
 struct bh__policy {
     const char *name;
+    /* The devices on which BH_SCHEDULE_REGIONS runs the design, as bits. */
+    uint32_t regions;
     /* Checks the design's options, replaces zeros, and makes the table with its memory. The
      * common fields down to `gate` are set. The error sentence is written. */
     bh_status (*create)(const bh_table *plan, bh_table **table);
@@ -333,8 +337,22 @@ struct bh__policy {
     bh_status (*perform)(bh_table *table, const bh__batch *batch);
 };
 
+/* bh__policy.regions */
+#define BH_ON_CORES 1u
+#define BH_ON_GPU 2u
+
 /* The policy of a design, NULL when this version does not have it. */
 const bh__policy *bh__policy_of(bh_design design);
+
+/* Numbers from here on are for designs that builds for tests have (BH_MORE_DESIGNS in designs.h). */
+#define BH__DESIGNS_OF_TESTS 1000
+
+/* The one that BH_AUTO stands for. */
+bh_design bh__design_chosen(void);
+
+/* The number of the i-th design of this version and, where `name` is not NULL, what it is called in the
+ * public header; 0 behind the last. */
+bh_design bh__design_at(uint32_t i, const char **name);
 
 /* Takes up to `wanted` from a number that several slices share; nothing where it is 0 or, as a signed
  * number, below. */

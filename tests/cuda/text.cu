@@ -12,10 +12,8 @@
 #define BH_CUDA_TILE 8
 #include "targets/target.h"
 
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "cuda/kernels.h"
+#define BH_EACH_DESIGN "cuda/text_design.h"
+#include "tables/dycuckoo/design.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -76,9 +74,9 @@ typedef void (*kernel)(bh__cuda_job *job, int rounds);
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
-static const kernels kernels_8_8 = {bh_cuda_mixed_k8v8_0, bh_cuda_insert_k8v8_0,
-                                    bh_cuda_erase_k8v8_0, bh_cuda_add_k8v8_0,
-                                    bh_cuda_mixed_k8v8_0};
+static const kernels kernels_8_8 = {bh_dy_cuda_mixed_k8v8_0, bh_dy_cuda_insert_k8v8_0,
+                                    bh_dy_cuda_erase_k8v8_0, bh_dy_cuda_add_k8v8_0,
+                                    bh_dy_cuda_mixed_k8v8_0};
 
 /* A table with room for so many keys at a fill, and arrays for calls of n elements. */
 template <typename K> struct bench {

@@ -29,9 +29,10 @@
 
 #define BH_TARGET_SCALAR 1
 #include "cpu/unit.h"
-#include "tables/dycuckoo/layout.h"
 #include "tables/effect.h"
-#include "tables/hashfight/layout.h"
+
+#define BH_EACH_DESIGN "tables/design_layout.h"
+#include "tables/designs.h"
 
 #include "fake/regions.h"
 
@@ -449,51 +450,61 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
  * kernels
  * --------------------------------------------------------------------------------------------- */
 
+/* How a GPU runs a pass (tables/table.h). */
+enum { EACH, ALONE, OWN, CORES };
+
+/* What there is to know of a design. */
+typedef struct fake_design {
+    bh_design number;
+    uint64_t descriptor_bytes;
+    uint64_t scratch_bytes;
+    const uint64_t *job_bytes; /* of each pass */
+    const uint8_t *how;
+} fake_design;
+
+#define PASS_BYTES(name, text, argument, how) sizeof(argument),
+#define PASS_HOW(name, text, argument, how) how,
+
+#define BH_EACH_DESIGN "fake/design.h"
+#include "tables/designs.h"
+
+static const fake_design designs[] = {
+#define BH_EACH_DESIGN "fake/design_row.h"
+#include "tables/designs.h"
+};
+
 typedef struct fake_kernels {
     bh__cuda_kernels known;
-    const bh__kernels *scalar;
+    const bh__kernels *scalar; /* NULL: not yet made */
+    const fake_design *design;
     uint32_t key_bytes;
     uint32_t value_bytes;
     bool has_regions;
 } fake_kernels;
 
-static void fit_hashfight(bh__cuda_kernels *k)
-{
-    k->descriptor_bytes = sizeof(bh_hf_geometry);
-    k->job_bytes[BH_PASS_COUNT] = k->job_bytes[BH_PASS_EXPORT] = sizeof(bh_hf_export);
-    k->job_bytes[BH_PASS_FILLER] = sizeof(bh_hf_fillers);
-    k->job_bytes[BH_PASS_LOCATE] = sizeof(bh_hf_locate);
-    k->job_bytes[BH_PASS_WANT] = k->job_bytes[BH_PASS_FOLD] = sizeof(bh_hf_runs);
-    k->job_bytes[BH_PASS_LAY] = k->job_bytes[BH_PASS_TEAM] = k->job_bytes[BH_PASS_TELL] =
-        sizeof(bh_hf_teams);
-}
-
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
-    static fake_kernels made[2][2][2][3];
-    const bool apart = o->design == BH_DYCUCKOO && o->dycuckoo.values_apart;
-    fake_kernels *k;
+    static fake_kernels made[64];
+    const bh__kernels *scalar = bh__unit_scalar(o);
+    const fake_design *design = designs;
+    fake_kernels *k = made;
 
-    if (o->schedule > BH_SCHEDULE_REGIONS || !bh__unit_scalar(o))
+    if (o->schedule > BH_SCHEDULE_REGIONS || !scalar)
         return NULL;
+    while (design->number != o->design)
+        design++;
     pthread_mutex_lock(&mutex);
-    k = &made[o->design == BH_HASHFIGHT][apart][o->key_bytes / 8][o->value_bytes / 4];
-    k->scalar = bh__unit_scalar(o);
+    while (k->scalar && k->scalar != scalar)
+        k++;
+    if (k == made + sizeof made / sizeof made[0])
+        abort();
+    k->scalar = scalar;
+    k->design = design;
     k->key_bytes = o->key_bytes;
     k->value_bytes = o->value_bytes;
-    if (o->design == BH_HASHFIGHT) {
-        fit_hashfight(&k->known);
-        pthread_mutex_unlock(&mutex);
-        return &k->known;
-    }
-    k->has_regions = !apart;
-    k->known.descriptor_bytes = sizeof(bh_dy_geometry);
-    k->known.job_bytes[BH_PASS_SPLIT] = k->known.job_bytes[BH_PASS_HOME] =
-        k->known.job_bytes[BH_PASS_MERGE] = k->known.job_bytes[BH_PASS_RESIDUE] =
-            sizeof(bh_dy_resize);
-    k->known.job_bytes[BH_PASS_REINSERT] = sizeof(bh_dy_reinsert);
-    k->known.job_bytes[BH_PASS_PLACE] = sizeof(bh__slice);
-    k->known.job_bytes[BH_PASS_EXPORT] = sizeof(bh_dy_export);
+    k->has_regions = o->design == BH_DYCUCKOO && !(o->dycuckoo.values_apart && o->value_bytes);
+    k->known.descriptor_bytes = design->descriptor_bytes;
+    k->known.job_bytes = design->job_bytes;
     pthread_mutex_unlock(&mutex);
     return &k->known;
 }
@@ -571,27 +582,30 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kin
     return end();
 }
 
-/* As the kernels do, for the passes that search for paths. */
+/* What an argument of a pass that runs alone begins with. */
+typedef struct alone_job {
+    const void *geometry;
+    const bh__scratch *scratch;
+} alone_job;
+
 static void perform_pass(const request *r)
 {
     const fake_kernels *k = (const fake_kernels *)r->kernels;
-    static _Thread_local bh_dy_node nodes[BH_DY_SEARCH_FAR];
-    bh_dy_scratch scratch = {nodes, BH_DY_SEARCH_FAR};
-    bh_system system;
+    bh__scratch scratch = {NULL, k->design->scratch_bytes};
 
-    if (r->what == BH_PASS_PLACE) {
-        bh_system_default(&system);
-        ((bh__slice *)r->to)->system = &system;
-        ((bh__slice *)r->to)->scratch = &scratch;
-    } else if (r->what == BH_PASS_RESIDUE) {
-        ((bh_dy_resize *)r->to)->scratch = &scratch;
-    } else if (r->what == BH_PASS_REINSERT) {
-        ((bh_dy_reinsert *)r->to)->scratch = &scratch;
+    if (k->design->how[r->what] == CORES)
+        abort();
+    if (k->design->how[r->what] == ALONE) {
+        scratch.memory = malloc(scratch.bytes + 1);
+        if (!scratch.memory)
+            abort();
+        ((alone_job *)r->to)->scratch = &scratch;
     }
     k->scalar->pass[r->what](r->to, 0, r->count);
+    free(scratch.memory);
 }
 
-static int pass(bh__gpu *gpu, const bh__cuda_kernels *known, bh__pass pass, void *job,
+static int pass(bh__gpu *gpu, const bh__cuda_kernels *known, uint32_t pass, void *job,
                 uint64_t items)
 {
     request r = {.perform = perform_pass, .to = job, .kernels = known, .what = pass,

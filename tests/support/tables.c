@@ -9,6 +9,7 @@
 
 #include "support/check.h"
 #include "support/memory.h"
+#include "tables/table.h"
 
 const char *test_device(void)
 {
@@ -44,11 +45,15 @@ bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_
 bh_design test_design(void)
 {
     const char *name = getenv("BULKHASH_TEST_DESIGN");
+    bh_design design;
 
-    if (name == NULL || strcmp(name, "dycuckoo") == 0)
-        return BH_DYCUCKOO;
-    check(strcmp(name, "hashfight") == 0, "BULKHASH_TEST_DESIGN is %s, which no test knows", name);
-    return BH_HASHFIGHT;
+    if (name == NULL)
+        return bh__design_chosen();
+    for (uint32_t i = 0; (design = bh__design_at(i, NULL)) != BH_AUTO; i++)
+        if (strcmp(bh__policy_of(design)->name, name) == 0)
+            return design;
+    check(false, "BULKHASH_TEST_DESIGN is %s, which this build does not have", name);
+    return BH_AUTO;
 }
 
 bh_table_options table_options(uint32_t key_bytes, uint32_t value_bytes, uint64_t capacity)

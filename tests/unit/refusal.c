@@ -19,7 +19,7 @@
 /* The place passes of a table, whose backend's `pass` is replaced meanwhile. */
 typedef struct watched {
     bh__backend *backend;
-    int (*pass)(const bh__backend *, const bh_table *, bh__pass, void *, uint64_t, uint64_t,
+    int (*pass)(const bh__backend *, const bh_table *, uint32_t, void *, uint64_t, uint64_t,
                 bh__need);
     uint64_t longest; /* looks of the pass that made most, as layout.h counts them */
     uint64_t vain;    /* looks of searches in vain, while every key should find a place */
@@ -28,10 +28,10 @@ typedef struct watched {
 
 static watched watch;
 
-static int watched_pass(const bh__backend *backend, const bh_table *table, bh__pass pass,
+static int watched_pass(const bh__backend *backend, const bh_table *table, uint32_t pass,
                         void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
-    bh__slice *slice = pass == BH_PASS_PLACE ? argument : NULL;
+    bh__slice *slice = pass == BH_DY_PASS_PLACE ? argument : NULL;
     const bool sure = table->keys < table->sure_keys;
     const uint64_t before = slice != NULL ? slice->looks : 0;
     const uint64_t listed = slice != NULL ? slice->listed : 0;

@@ -44,6 +44,9 @@
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
 
 #include "primitives/hash.h"
+#include "tables/table.h"
+
+extern const bh__policy bh__dycuckoo_policy;
 
 #define BH_DY_LINE 64u
 #define BH_DY_SUBTABLES_MOST 8
@@ -133,8 +136,9 @@ static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uin
 }
 
 /*
- * A search for a path, with the gate held alone: the full buckets that it has found so far, each once.
- * A build for tests may want searches that end soon.
+ * A search for a path, with the gate held alone: the full buckets that it has found so far, each once. Its
+ * scratch memory has room for so many of them; with fewer buckets in the table than that a search can
+ * see all. A build for tests may want searches that end soon.
  */
 typedef struct bh_dy_node {
     uint64_t line;
@@ -142,23 +146,19 @@ typedef struct bh_dy_node {
     uint32_t slot;
 } bh_dy_node;
 
-typedef struct bh_dy_scratch {
-    bh_dy_node *nodes;
-    uint64_t most; /* of them; with fewer buckets in the table than this a search can see all */
-} bh_dy_scratch;
 
 #ifndef BH_DY_SEARCH_MOST
 #define BH_DY_SEARCH_MOST 6144u
 #endif
 /* On a device they lie in the fast memory of a processor. */
-#define BH_DY_SEARCH_FAR 1536u
+#define BH_DY_SCRATCH_FAR (1536 * sizeof(bh_dy_node))
 
 /* A look is a bucket that is read to see whether it is full. Looks of one search at most. */
 #define BH_DY_SEARCH_LOOKS 16384u
 #define BH_DY_SEARCH_LOOKS_FAR 4608u
 
 /*
- * When the searches of one BH_PASS_PLACE have made so many looks the pass stops, and the gate is let go
+ * When the searches of one BH_DY_PASS_PLACE have made so many looks the pass stops, and the gate is let go
  * before it goes on. So one hold makes at most these looks, those of one search, and BH_DY_PLACE_LOOKS
  * for each of up to BH_SLICE_MOST elements: BH_DY_HOLD_MOST in all. (One thread of a GPU needs about
  * a microsecond for a look.)
@@ -168,40 +168,55 @@ typedef struct bh_dy_scratch {
 #define BH_DY_PLACE_LOOKS 4u
 #define BH_DY_HOLD_MOST (BH_DY_HOLD_LOOKS + BH_DY_SEARCH_LOOKS + BH_DY_PLACE_LOOKS * BH_SLICE_MOST)
 
+/* The passes; see bh__kernels. */
+#define BH_DY_PASSES(pass)                                                                         \
+    pass(SPLIT, split_buckets, bh_dy_resize, EACH)                                                 \
+    pass(HOME, bring_home, bh_dy_resize, EACH)                                                     \
+    pass(MERGE, merge_buckets, bh_dy_resize, EACH)                                                 \
+    pass(RESIDUE, place_residue, bh_dy_resize, ALONE)                                              \
+    pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
+    pass(REST, reinsert_rest, bh_dy_reinsert, ALONE)                                               \
+    pass(PLACE, place, bh__slice, ALONE)                                                           \
+    pass(EXPORT, export_parts, bh_dy_export, EACH)
+
+#define BH_DY_PASS_NUMBER(name, text, argument, how) BH_DY_PASS_##name,
+enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
+#undef BH_DY_PASS_NUMBER
+
 /*
  * A subtable changes its size.
  *
- *   BH_PASS_SPLIT    it has doubled. An item for each bucket of the old half
- *   BH_PASS_HOME     it has doubled. An item for each bucket of another subtable
- *   BH_PASS_MERGE    it has halved. An item for each bucket of the half that stays
- *   BH_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, by one task:
+ *   BH_DY_PASS_SPLIT    it has doubled. An item for each bucket of the old half
+ *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of another subtable
+ *   BH_DY_PASS_MERGE    it has halved. An item for each bucket of the half that stays
+ *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, by one task:
  *                    longer paths for the keys that MERGE left there
  */
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
-    const bh_dy_scratch *scratch;   /* RESIDUE */
+    const bh__scratch *scratch;   /* RESIDUE */
     uint32_t subtable;              /* the one that changes */
-    uint32_t from;                  /* BH_PASS_HOME: the other one */
-    uint32_t fresh;                 /* BH_PASS_SPLIT: the new half has never been used */
+    uint32_t from;                  /* BH_DY_PASS_HOME: the other one */
+    uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
     uint64_t moved;                 /* keys moved, added up by all parts */
     uint64_t left; /* MERGE, RESIDUE: keys still in the half that goes, added up by all parts */
 } bh_dy_resize;
 
-/* BH_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
- * table with another geometry. The memory stays as it is. */
+/* BH_DY_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
+ * table with another geometry. The memory stays as it is. BH_DY_PASS_REST is the same for what that has
+ * left, by one task, which may look for longer paths. */
 typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
-    const bh_dy_scratch *scratch; /* alone */
+    const bh__scratch *scratch; /* REST */
     uint64_t lines;
-    uint32_t alone; /* one task runs all items, and may look for longer paths */
     uint64_t left;  /* keys without a place, added up by all parts */
 } bh_dy_reinsert;
 
-/* BH_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch
- * is a bh_dy_scratch. */
+/* BH_DY_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch
+ * is for searches. */
 
 /*
- * BH_PASS_EXPORT: an item is a part of some buckets of one subtable. A part counts its
+ * BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable. A part counts its
  * keys, takes as many places in the caller's arrays, behind those that others have taken, and
  * copies. The second time it finds its buckets in the core's own cache: so parts are small. (On a
  * GPU they are tiny, because it wants many threads.) That leaves the order of the parts to chance, and none of several could say where the room ends; so

@@ -253,7 +253,7 @@ typedef enum bh_dy_moved {
 #define BH_DY_MOVING_MOST (BH_BRINGS ? 32u : 1u)
 
 /* So many buckets ahead a pass asks for those that it reads in order: processors that see the order
- * themselves stop at each page. It took 14% off BH_PASS_HOME where it was measured. */
+ * themselves stop at each page. It took 14% off BH_DY_PASS_HOME where it was measured. */
 #define BH_DY_AHEAD 24u
 
 /* A pair that a pass may move to a bucket of another subtable. */
@@ -698,6 +698,18 @@ BH_FN void DY(to_search)(DY(op) *op)
     op->path = 0;
 }
 
+/* Of an element of which an earlier stage of a GPU knows that both its buckets are full: it begins with
+ * its search. */
+BH_FN bh_region DY(begin_last)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
+{
+    bh_region region = DY(begin)(slice, op, at, kind);
+
+    (void)DY(go_other)(slice, op, region.offset, &region);
+    DY(to_search)(op);
+    region.offset = op->home;
+    return region;
+}
+
 /* Both buckets of a key are full. */
 BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
@@ -931,10 +943,11 @@ BH_FN void DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t pare
  * Buckets are marked when they are seen, so that keys which all want the same few buckets are found to
  * have no path after these few.
  */
-BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh_dy_scratch *scratch,
+BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *scratch,
                              uint64_t *looks, const uint64_t *root, const bh_dy_resize *merge)
 {
-    bh_dy_node *nodes = scratch->nodes;
+    bh_dy_node *nodes = (bh_dy_node *)scratch->memory;
+    const uint64_t most = scratch->bytes / sizeof *nodes;
     uint64_t from = 0, to = 0, found = 0;
     uint32_t head, tail, slot = 0, i;
 
@@ -956,7 +969,7 @@ BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh_dy_scratch
                 found = to;
                 break;
             }
-            if (!(meta & BH_DY_SEEN) && tail < scratch->most)
+            if (!(meta & BH_DY_SEEN) && tail < most)
                 DY(see)(&nodes[tail++], to, meta, head, slot);
         }
         if (found || !*looks)
@@ -976,7 +989,7 @@ BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh_dy_scratch
     return 1;
 }
 
-/* BH_PASS_PLACE: asks for the home line of an element that comes soon. */
+/* BH_DY_PASS_PLACE: asks for the home line of an element that comes soon. */
 BH_FN void DY(place_ahead)(const bh__slice *slice, uint32_t i)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
@@ -986,7 +999,7 @@ BH_FN void DY(place_ahead)(const bh__slice *slice, uint32_t i)
             bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]], BUCKET).home));
 }
 
-/* BH_PASS_PLACE: performs one element, making room for it along a longer path if need be. */
+/* BH_DY_PASS_PLACE: performs one element, making room for it along a longer path if need be. */
 BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
@@ -1006,7 +1019,7 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
         places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
         root[0] = places.home;
         root[1] = places.other;
-        found = DY(make_room)(geometry, (const bh_dy_scratch *)slice->scratch, &looks, root, 0);
+        found = DY(make_room)(geometry, slice->scratch, &looks, root, 0);
         slice->looks -= allowed - looks;
         if (!found) {
             slice->vain += allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
@@ -1016,7 +1029,7 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
 }
 
 /*
- * BH_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
+ * BH_DY_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
  * longer paths. What found no room within max_fill, or no path, stays in the list and is counted as
  * refused. The pass stops at the first of these where the table may still grow for it; and when its
  * searches have looked at very many buckets, because everyone else waits. What was not tried stays in
@@ -1049,8 +1062,8 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
 }
 
 /*
- * BH_PASS_SPLIT: moves the keys whose next index bit is set into the new half of a subtable, and
- * clears its filters; BH_PASS_HOME makes them anew.
+ * BH_DY_PASS_SPLIT: moves the keys whose next index bit is set into the new half of a subtable, and
+ * clears its filters; BH_DY_PASS_HOME makes them anew.
  */
 BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 {
@@ -1122,7 +1135,7 @@ BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
 }
 
 /*
- * BH_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
+ * BH_DY_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
  * doubled. It is what keeps the subtables equally full, and most misses at one line, in a table
  * that grows: a subtable that is about to double is the fullest, so many of its keys are guests
  * elsewhere. Those that stay are counted in their homes' filters here.
@@ -1215,7 +1228,7 @@ BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
 }
 
 /*
- * BH_PASS_MERGE: a subtable has halved. The keys of each bucket of the half that goes move to their
+ * BH_DY_PASS_MERGE: a subtable has halved. The keys of each bucket of the half that goes move to their
  * bucket in the half that stays, those at home first; for the rest see way_out. What finds no room
  * there either stays where it is. Each bucket of this subtable is one task's.
  */
@@ -1286,7 +1299,7 @@ BH_FN_RARE int DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t
     return 1;
 }
 
-/* BH_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops after too
+/* BH_DY_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops after too
  * many searches in vain. */
 BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
 {
@@ -1311,10 +1324,10 @@ BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&merge->left, 0 - gone);
 }
 
-/* BH_PASS_REINSERT. Alone, it is the second time: most keys are in the table already. */
-BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
+/* Inserts the pairs of a range of buckets. Alone, it is the second time: most keys are in the table
+ * already, and for the others longer paths are looked for. */
+BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
 {
-    bh_dy_reinsert *job = (bh_dy_reinsert *)argument;
     uint64_t left = 0, i;
     uint32_t vain = 0;
     BH_VALUE value;
@@ -1345,7 +1358,7 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
             value = DY(own_value)(line, bh_first(used));
             if (DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
                 continue;
-            if (!job->alone) {
+            if (!alone) {
                 left++;
                 continue;
             }
@@ -1362,6 +1375,18 @@ BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->left, left);
 }
 
+/* BH_DY_PASS_REINSERT. */
+BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
+{
+    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 0);
+}
+
+/* BH_DY_PASS_REST. */
+BH_FN void DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
+{
+    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
+}
+
 /* The slots in use of a bucket, from the first slot to be exported on. */
 BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
 {
@@ -1370,7 +1395,7 @@ BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t buc
     return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
 }
 
-/* BH_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
+/* BH_DY_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
 BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_export *job = (bh_dy_export *)argument;

@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "storage/block.h"
-#include "tables/designs.h"
 
 #define DEFAULT_SUBTABLES 4
 #define DEFAULT_MAX_FILL 0.85
@@ -68,7 +67,7 @@ typedef struct dycuckoo {
     bh_table table;
     bh_dy_geometry geometry;
     bh__block block[BH_DY_SUBTABLES_MOST];
-    bh_dy_scratch scratch; /* of searches for paths; on a device none */
+    bh__scratch scratch; /* of searches for paths; on a device none */
 } dycuckoo;
 
 static dycuckoo *of(bh_table *table)
@@ -357,18 +356,16 @@ static bh_status check_budget(const bh_table *table, uint64_t bytes)
 static bh_status make_scratch(dycuckoo *t, uint64_t buckets)
 {
     const bh_system *system = &t->table.backend->system;
-    bh_dy_scratch larger;
+    bh__scratch larger;
 
-    larger.most = buckets < BH_DY_SEARCH_MOST ? buckets : BH_DY_SEARCH_MOST;
-    if (is_far(&t->table) || larger.most <= t->scratch.most)
+    larger.bytes = (buckets < BH_DY_SEARCH_MOST ? buckets : BH_DY_SEARCH_MOST) * sizeof(bh_dy_node);
+    if (is_far(&t->table) || larger.bytes <= t->scratch.bytes)
         return BH_OK;
-    larger.nodes =
-        (bh_dy_node *)system->allocate(system->state, larger.most * sizeof *larger.nodes);
-    if (!larger.nodes)
+    larger.memory = system->allocate(system->state, larger.bytes);
+    if (!larger.memory)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for searches in a table");
-    if (t->scratch.nodes)
-        system->release(system->state, t->scratch.nodes,
-                        t->scratch.most * sizeof *larger.nodes);
+    if (t->scratch.memory)
+        system->release(system->state, t->scratch.memory, t->scratch.bytes);
     t->scratch = larger;
     return BH_OK;
 }
@@ -462,7 +459,7 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
     bh_dy_geometry g = t->geometry;
     bh_dy_reinsert job;
     uint64_t bytes;
-    uint32_t i;
+    uint32_t alone, i;
     int runs = 1;
     bh_status status = make_blocks(table, buckets, &g, block, &bytes);
 
@@ -476,20 +473,15 @@ static bh_status rebuild(dycuckoo *t, uint64_t buckets, uint64_t seed)
     g.seed = bh_seed_expand(seed);
     job.geometry = &g;
     job.scratch = &t->scratch;
-    job.alone = 0;
-    job.left = 0;
-    for (;;) {
+    for (alone = 0, job.left = 1; runs && job.left && alone < 2; alone++) {
+        job.left = 0;
         for (i = 0; i < g.subtables && runs; i++) {
             uint64_t items = bh_dy_buckets(&t->geometry, i);
 
             job.lines = t->geometry.subtable[i].lines;
-            runs = backend->pass(backend, table, BH_PASS_REINSERT, &job, items,
-                                 job.alone ? items : PASS_BUCKETS, BH_TRY);
+            runs = backend->pass(backend, table, alone ? BH_DY_PASS_REST : BH_DY_PASS_REINSERT,
+                                 &job, items, alone ? items : PASS_BUCKETS, BH_TRY);
         }
-        if (!runs || !job.left || job.alone)
-            break;
-        job.alone = 1;
-        job.left = 0;
     }
     if (!runs || job.left) {
         destroy_blocks(block, &backend->memory);
@@ -515,6 +507,9 @@ static bh_status create(const bh_table *plan, bh_table **made)
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
+    if (checked.options.dycuckoo.values_apart && checked.options.schedule == BH_SCHEDULE_REGIONS)
+        return bh__fail(BH_ERR_UNSUPPORTED, "BH_SCHEDULE_REGIONS is for tables of BH_DYCUCKOO with "
+                                            "keys and values side by side");
     if (!buckets_for(&checked, checked.options.capacity, &buckets))
         return bh__fail(BH_ERR_ARGUMENT, "capacity %llu is more than a table can address",
                         (unsigned long long)checked.options.capacity);
@@ -522,8 +517,8 @@ static bh_status create(const bh_table *plan, bh_table **made)
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = checked;
-    t->scratch.nodes = 0;
-    t->scratch.most = 0;
+    t->scratch.memory = 0;
+    t->scratch.bytes = 0;
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
         t->block[i].memory = 0;
 
@@ -551,11 +546,11 @@ static bh_status create(const bh_table *plan, bh_table **made)
 static void destroy(bh_table *table)
 {
     const bh_system *system = &table->backend->system;
-    bh_dy_scratch *scratch = &of(table)->scratch;
+    bh__scratch *scratch = &of(table)->scratch;
 
     destroy_blocks(of(table)->block, &table->backend->memory);
-    if (scratch->nodes)
-        system->release(system->state, scratch->nodes, scratch->most * sizeof *scratch->nodes);
+    if (scratch->memory)
+        system->release(system->state, scratch->memory, scratch->bytes);
     system->release(system->state, table, sizeof(dycuckoo));
 }
 
@@ -619,7 +614,7 @@ static void bring_home(dycuckoo *t, bh_dy_resize *split)
     for (i = 0; i < t->geometry.subtables; i++) {
         split->from = i;
         if (i != split->subtable)
-            (void)table->backend->pass(table->backend, table, BH_PASS_HOME, split,
+            (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split,
                                        bh_dy_buckets(&t->geometry, i), PASS_BUCKETS, BH_MUST);
     }
 }
@@ -657,7 +652,7 @@ static bh_status grow(dycuckoo *t)
     table->changes++;
     g->subtable[subtable].doublings++;
     publish(t);
-    if (!table->backend->pass(table->backend, table, BH_PASS_SPLIT, &split, buckets, PASS_BUCKETS,
+    if (!table->backend->pass(table->backend, table, BH_DY_PASS_SPLIT, &split, buckets, PASS_BUCKETS,
                               BH_TRY)) {
         /* The memory is there the next time. */
         g->subtable[subtable].doublings--;
@@ -685,16 +680,16 @@ static int halve(dycuckoo *t)
     table->changes++;
     g->subtable[subtable].doublings--;
     publish(t);
-    merged = backend->pass(backend, table, BH_PASS_MERGE, &merge, buckets, PASS_BUCKETS, BH_TRY);
+    merged = backend->pass(backend, table, BH_DY_PASS_MERGE, &merge, buckets, PASS_BUCKETS, BH_TRY);
     /* When it is refused, those that found no place have none. */
     if (merge.left)
-        (void)backend->pass(backend, table, BH_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
+        (void)backend->pass(backend, table, BH_DY_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
     table->keys_moved += merge.moved;
     if (!merged || merge.left) {
         g->subtable[subtable].doublings++;
         publish(t);
         if (merged) {
-            (void)backend->pass(backend, table, BH_PASS_SPLIT, &merge, buckets, PASS_BUCKETS,
+            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, &merge, buckets, PASS_BUCKETS,
                                 BH_MUST);
             bring_home(t, &merge);
         }
@@ -796,7 +791,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     /* At most one search overdraws it: keys that collide on purpose must not leave a debt on which others,
      * who need a search, are refused. */
     slice->vain_most = charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
-    ran = table->backend->pass(table->backend, table, BH_PASS_PLACE, slice, 1, 1, BH_TRY);
+    ran = table->backend->pass(table->backend, table, BH_DY_PASS_PLACE, slice, 1, 1, BH_TRY);
     if (!ran) {
         slice->refused = slice->stalled;
         *why = refused("to place keys");
@@ -949,7 +944,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.taken = 0;
             job.stop_bucket = job.end_bucket;
             job.stop_slot = 0;
-            if (!backend->pass(backend, table, BH_PASS_EXPORT, &job, parts, 1, BH_TRY))
+            if (!backend->pass(backend, table, BH_DY_PASS_EXPORT, &job, parts, 1, BH_TRY))
                 return BH__EXPORT_REFUSED;
             copied += job.taken < job.room ? job.taken : job.room;
             *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
@@ -968,6 +963,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo", create, destroy, geometry, resolve,      reserve,      expect,
+    "dycuckoo", BH_ON_GPU, create, destroy, geometry, resolve,      reserve,      expect,
     shrink,     compact, clear,   export_pairs, typical_page, 0,
 };

@@ -147,7 +147,7 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
         return NO_MEMORY;
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + bytes_of(w) + partition.task_count * partition.task_bytes);
-    bh__hf_pass(table, BH_PASS_LAY, job, p->g.regions, p->g.regions);
+    bh__hf_pass(table, BH_HF_PASS_LAY, job, p->g.regions, p->g.regions);
     /* Asked for twice, as the passes are. */
     if (!job->uneven)
         done = primitives->partition_scatter(&where, &partition) ||
@@ -208,7 +208,7 @@ built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_
     if (p->g.rounds) {
         result = by_region(table, from, p, &job, &w);
         if (result == BUILT)
-            bh__hf_pass(table, BH_PASS_TEAM, &job, job.teams, 1);
+            bh__hf_pass(table, BH_HF_PASS_TEAM, &job, job.teams, 1);
     } else {
         /* All are the tail. */
         job.left_keys = (void *)(uintptr_t)from->keys;
@@ -235,7 +235,7 @@ void bh__hf_tell_far(const bh_table *table, uint8_t *outcomes, uint64_t n)
     bh_hf_teams job = begin_job(table);
 
     job.outcomes = outcomes;
-    bh__hf_pass(table, BH_PASS_TELL, &job, n, n);
+    bh__hf_pass(table, BH_HF_PASS_TELL, &job, n, n);
 }
 
 /* --- the buffer ---------------------------------------------------------------------------------- */

@@ -39,6 +39,8 @@
 #include "primitives/hash.h"
 #include "tables/table.h"
 
+extern const bh__policy bh__hashfight_policy;
+
 #define BH_HF_LINE 64u
 #define BH_HF_ROUNDS_MOST 16u
 #define BH_HF_GENERATIONS_MOST 16u
@@ -92,8 +94,27 @@ typedef struct bh_hf_geometry {
  * are places. */
 #define BH_HF_LOCATE 0xfeu
 
+/* The passes; see bh__kernels. Cores build by FIGHT and TAIL, a device by LAY, TEAM and TELL (which cores
+ * have for tests of a device that is none). */
+#define BH_HF_PASSES(pass)                                                                         \
+    pass(COUNT, count_parts, bh_hf_export, EACH)                                                   \
+    pass(EXPORT, export_parts, bh_hf_export, EACH)                                                 \
+    pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
+    pass(FIGHT, fight_tasks, bh_hf_fight, CORES)                                                   \
+    pass(TAIL, make_tail, bh_hf_fight, CORES)                                                      \
+    pass(LOCATE, locate, bh_hf_locate, OWN)                                                        \
+    pass(WANT, want, bh_hf_runs, OWN)                                                              \
+    pass(FOLD, fold, bh_hf_runs, OWN)                                                              \
+    pass(LAY, lay, bh_hf_teams, EACH)                                                              \
+    pass(TEAM, team, bh_hf_teams, OWN)                                                             \
+    pass(TELL, tell_all, bh_hf_teams, EACH)
+
+#define BH_HF_PASS_NUMBER(name, text, argument, how) BH_HF_PASS_##name,
+enum { BH_HF_PASSES(BH_HF_PASS_NUMBER) BH_HF_PASSES_END };
+#undef BH_HF_PASS_NUMBER
+
 /*
- * BH_PASS_FIGHT builds a generation out of pairs that lie, partitioned by region, in the
+ * BH_HF_PASS_FIGHT builds a generation out of pairs that lie, partitioned by region, in the
  * very memory that the region's slots will take. An item is a task; it takes every tasks-th
  * region, copies the pairs to its own scratch memory, and fights there.
  *
@@ -121,11 +142,11 @@ typedef struct bh_hf_fight {
 } bh_hf_fight;
 
 /*
- * After it, BH_PASS_TAIL with the same argument. left_keys and left_payloads are sorted now; left
+ * After it, BH_HF_PASS_TAIL with the same argument. left_keys and left_payloads are sorted now; left
  * says where each run of equal keys begins. An item is a run, which becomes a pair of the tail.
  */
 
-/* Before a generation is built, BH_PASS_FILLER: an item is a round, whose filler is found. */
+/* Before a generation is built, BH_HF_PASS_FILLER: an item is a round, whose filler is found. */
 typedef struct bh_hf_fillers {
     const bh_hf_geometry *geometry;
     bh_hf_generation to;
@@ -135,9 +156,9 @@ typedef struct bh_hf_fillers {
  * What builds a generation on a device with thousands of threads: a team of them for each region. See
  * teams.h.
  *
- *   BH_PASS_LAY     an item is a region: where its pairs go when they are partitioned
- *   BH_PASS_TEAM    an item is a team, which takes every teams-th region
- *   BH_PASS_TELL    an item is an element of the call
+ *   BH_HF_PASS_LAY     an item is a region: where its pairs go when they are partitioned
+ *   BH_HF_PASS_TEAM    an item is a team, which takes every teams-th region
+ *   BH_HF_PASS_TELL    an item is an element of the call
  */
 typedef struct bh_hf_teams {
     const bh_hf_geometry *geometry;
@@ -181,7 +202,7 @@ typedef struct bh_hf_teams {
     (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots) * 4 + (cells) / 8 + 4 * 64) /    \
      64 * 64)
 
-/* BH_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
+/* BH_HF_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
 typedef struct bh_hf_locate {
     const bh_hf_geometry *geometry;
     const bh_system *system;
@@ -192,8 +213,8 @@ typedef struct bh_hf_locate {
 /*
  * The elements of a part of a call by key (bh__runs). An item is a run.
  *
- *   BH_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
- *   BH_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
+ *   BH_HF_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
+ *   BH_HF_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
  *                  written to the table once. Where wanted[i] is 1 and the key has a place, that was
  *                  made for it, and the key is not yet there
  */
@@ -211,7 +232,7 @@ typedef struct bh_hf_runs {
 } bh_hf_runs;
 
 /*
- * BH_PASS_COUNT and BH_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
+ * BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
  * behind them its tail. Each part goes to its place in the output. Parts have so many cells; in the
  * memory of a device fewer, because thousands of items run at once there.
  */

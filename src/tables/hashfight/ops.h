@@ -549,7 +549,7 @@ BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payloa
     bh_add64(&shared->won, won);
 }
 
-/* BH_PASS_FILLER: what is in empty slots, of every round. */
+/* BH_HF_PASS_FILLER: what is in empty slots, of every round. */
 BH_FN void HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_fillers *job = (bh_hf_fillers *)argument;
@@ -559,7 +559,7 @@ BH_FN void HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
         HF(find_filler)(&job->geometry->seed, &job->to, round);
 }
 
-/* BH_PASS_FIGHT. */
+/* BH_HF_PASS_FIGHT. */
 BH_FN void HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_fight *job = (bh_hf_fight *)argument;
@@ -575,7 +575,7 @@ BH_FN void HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
     }
 }
 
-/* BH_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
+/* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
 BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_fight *job = (const bh_hf_fight *)argument;
@@ -615,7 +615,7 @@ BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
     return wanted;
 }
 
-/* BH_PASS_WANT. */
+/* BH_HF_PASS_WANT. */
 BH_FN void HF(want)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
@@ -684,7 +684,7 @@ BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end,
     }
 }
 
-/* BH_PASS_FOLD. */
+/* BH_HF_PASS_FOLD. */
 BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
@@ -744,7 +744,7 @@ BH_FN uint64_t HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_
     return region_first + region_slots;
 }
 
-/* BH_PASS_COUNT and BH_PASS_EXPORT, which copies too. */
+/* BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT, which copies too. */
 BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
 {
     const bh_hf_generation *from = &job->geometry->generation[job->from];

@@ -19,7 +19,6 @@
 #include "tables/hashfight/policy.h"
 
 #include "base/system.h"
-#include "tables/designs.h"
 
 #define DEFAULT_SLOTS_PER_KEY 1.5
 #define LEAST_SLOTS_PER_KEY 1.03
@@ -423,7 +422,7 @@ static void spare_block(hashfight *t, bh__block *block, uint64_t keys, uint64_t 
     block->committed = 0;
 }
 
-/* What BH_PASS_FIGHT needs besides the generation, in one block. */
+/* What BH_HF_PASS_FIGHT needs besides the generation, in one block. */
 typedef struct work {
     bh__block block;
     uint64_t *counts;
@@ -525,7 +524,7 @@ static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
     job->left_keys = w->left_keys[1];
     job->left_payloads = w->left_payloads[1];
     job->left = w->left;
-    bh__hf_pass(table, BH_PASS_TAIL, job, job->to->tail, PASS_RUNS);
+    bh__hf_pass(table, BH_HF_PASS_TAIL, job, job->to->tail, PASS_RUNS);
     return 1;
 }
 
@@ -593,7 +592,7 @@ static built fight(const bh_table *table, const list *from, plan *p, uint64_t *q
     job.left_payloads = w.left_payloads[0];
     job.left = w.left;
     job.won = 0;
-    bh__hf_pass(table, BH_PASS_FIGHT, &job, job.tasks, 1);
+    bh__hf_pass(table, BH_HF_PASS_FIGHT, &job, job.tasks, 1);
     result = BUILT;
     for (region = 0; region < p->g.regions; region++)
         if (w.left[region] > p->quota) {
@@ -813,7 +812,7 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
             parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
         job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
-        bh__hf_pass(table, BH_PASS_COUNT, &job, parts, 1);
+        bh__hf_pass(table, BH_HF_PASS_COUNT, &job, parts, 1);
         if (!add_up(table, counts, parts, &sum))
             return 0;
         job.room = room - *copied;
@@ -822,7 +821,7 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
             values ? (unsigned char *)values + *copied * table->options.value_bytes : values;
         job.stop = job.end;
         job.copied = sum;
-        bh__hf_pass(table, BH_PASS_EXPORT, &job, parts, 1);
+        bh__hf_pass(table, BH_HF_PASS_EXPORT, &job, parts, 1);
         *copied += job.copied;
         *cell = job.stop;
     }
@@ -1086,7 +1085,7 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
     job.system = &table->backend->system;
     job.keys = pointer(c->unique);
     job.places = (uint64_t *)pointer(c->places);
-    bh__hf_pass(table, BH_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
+    bh__hf_pass(table, BH_HF_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 
 /* The new keys of the chunk get places, as far as there are any. Answers how many did. */
@@ -1129,12 +1128,12 @@ static bh_status perform_runs(hashfight *t, const bh__batch *batch, const chunk 
     job.wanting = job.inserted = job.erased = job.assigned = job.refused = job.gone = 0;
     locate(table, c, runs);
     if (inserts) {
-        bh__hf_pass(table, BH_PASS_WANT, &job, runs, PASS_RUNS);
+        bh__hf_pass(table, BH_HF_PASS_WANT, &job, runs, PASS_RUNS);
         /* Places for new keys move other pairs too. */
         if (job.wanting && place_new(t, c, runs, &why))
             locate(table, c, runs);
     }
-    bh__hf_pass(table, BH_PASS_FOLD, &job, runs, PASS_RUNS);
+    bh__hf_pass(table, BH_HF_PASS_FOLD, &job, runs, PASS_RUNS);
     set_keys(t, table->keys + job.inserted - job.erased);
     table->changes += job.inserted || job.erased || job.assigned;
     t->gone += job.gone;
@@ -1554,6 +1553,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__hashfight_policy = {
-    "hashfight", create, destroy, geometry,     0,            reserve, 0,
+    "hashfight", BH_ON_CORES, create, destroy, geometry,     0,            reserve, 0,
     shrink,      compact, clear,  export_pairs, typical_page, perform,
 };

@@ -96,7 +96,7 @@ static inline bh__where bh__hf_where(const bh_table *table)
     return where;
 }
 
-static inline void bh__hf_pass(const bh_table *table, bh__pass pass, void *argument,
+static inline void bh__hf_pass(const bh_table *table, uint32_t pass, void *argument,
                                uint64_t items, uint64_t grain)
 {
     (void)table->backend->pass(table->backend, table, pass, argument, items, grain, BH_MUST);
@@ -132,7 +132,7 @@ static inline void bh__hf_find_fillers(const bh_table *table, bh_hf_generation *
     job.geometry = &((const hashfight *)table)->geometry;
     job.to = *g;
     if (g->rounds)
-        bh__hf_pass(table, BH_PASS_FILLER, &job, g->rounds, BH_HF_ROUNDS_MOST);
+        bh__hf_pass(table, BH_HF_PASS_FILLER, &job, g->rounds, BH_HF_ROUNDS_MOST);
     *g = job.to;
 }
 

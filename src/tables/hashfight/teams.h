@@ -2,7 +2,7 @@
  * HashFight: building a generation by teams of threads, for a device with thousands of them. An
  * include-template, included behind ops.h: see instance.h.
  *
- * Cores build region by region too (BH_PASS_FIGHT), one thread for each, in a cache. Here the regions are
+ * Cores build region by region too (BH_HF_PASS_FIGHT), one thread for each, in a cache. Here the regions are
  * so small that all a fight needs fits in the fast memory that a block of a GPU's threads has to itself,
  * and the threads of a team share the region's pairs: thread t of T has pairs t, t + T, t + 2T ...
  *
@@ -37,7 +37,7 @@
 #define HF(name) BH_NAME(bh_hf_##name)
 #define SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
 
-/* BH_PASS_LAY: a region's pairs lie where its slots will be, keys first, and both from a line on. */
+/* BH_HF_PASS_LAY: a region's pairs lie where its slots will be, keys first, and both from a line on. */
 BH_FN void HF(lay_region)(bh_hf_teams *job, uint64_t region)
 {
     const uint64_t bytes = job->to.region_lines * BH_HF_LINE, count = job->counts[region];
@@ -189,7 +189,7 @@ BH_FN void HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const b
     bh_team_meet(); /* scratch memory is the next region's */
 }
 
-/* BH_PASS_TEAM: the regions of one team, in its scratch memory. */
+/* BH_HF_PASS_TEAM: the regions of one team, in its scratch memory. */
 BH_FN void HF(team_fights)(bh_hf_teams *job, uint64_t team, unsigned char *memory)
 {
     const bh_hf_generation *to = &job->to;

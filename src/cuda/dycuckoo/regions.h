@@ -133,6 +133,8 @@ BH_FN void bh_region_list(bh__cuda_job *job, uint64_t place, uint32_t at, int ro
 
 #endif
 
+#include "cuda/slice.h"
+
 #define DY(name) BH_NAME(bh_dy_##name)
 #define REGION(name) BH_NAME(bh_cuda_region_##name)
 #define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
@@ -227,7 +229,7 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ typename scan::TempStorage scanning;
     REGION(tile) *const t = (REGION(tile) *)(void *)memory;
-    const bh__slice slice = bh_cuda_slice(job);
+    const bh__slice slice = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
     const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << BH_PART_BITS : 0;
     const uint32_t lane = threadIdx.x, count = REGION(bring)(t, job, &slice, &from);
@@ -484,7 +486,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
 {
     extern __shared__ __align__(16) unsigned char memory[];
     REGION(desk) *const d = (REGION(desk) *)(void *)memory;
-    bh__slice slice = bh_cuda_slice(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
     bh_cuda_counts counts;
     uint64_t region;
@@ -524,7 +526,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
  * time, whichever row it is on: attempts are alike, and how many a bucket takes is not. */
 __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
 {
-    const bh__slice common = bh_cuda_slice(job);
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)common.geometry;
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x, buckets = left.counts[1];
     const REGION(row) *row = nullptr, *end = nullptr;
@@ -755,7 +757,7 @@ static int REGION(fits)(void)
                                            (int)sizeof(REGION(desk)));
 }
 
-static int BH_NAME(bh_gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
+int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
                                      uint64_t count)
 {
     bh_region_plan plan;

@@ -73,18 +73,6 @@ __global__ void DEVICE(locate)(const bh_hf_locate *job, uint64_t items)
 }
 
 #if BH_CUDA_TILE == 1
-__global__ void DEVICE(filler)(bh_hf_fillers *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(find_fillers)(job, bh_hf_thread(), 1);
-}
-
-__global__ void DEVICE(lay)(bh_hf_teams *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(lay_region)(job, bh_hf_thread());
-}
-
 /* A block is a team. Two calls, so that the compiler knows which
  * memory it is. */
 __global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) DEVICE(team)(bh_hf_teams *job)
@@ -95,12 +83,6 @@ __global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) DEVICE(team)(bh_hf_team
         HF(team_fights)(job, blockIdx.x, job->scratch + blockIdx.x * job->scratch_bytes);
     else
         HF(team_fights)(job, blockIdx.x, (unsigned char *)fast);
-}
-
-__global__ void DEVICE(tell)(bh_hf_teams *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(tell_all)(job, bh_hf_thread(), 1);
 }
 
 __global__ void DEVICE(want)(bh_hf_runs *job, uint64_t items)
@@ -125,17 +107,6 @@ __global__ void DEVICE(fold)(bh_hf_runs *job, uint64_t items)
     bh_hf_tally(&job->refused, done.refused);
 }
 
-__global__ void DEVICE(count)(bh_hf_export *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(count_parts)(job, bh_hf_thread(), 1);
-}
-
-__global__ void DEVICE(export)(bh_hf_export *job, uint64_t items)
-{
-    if (bh_hf_thread() < items)
-        HF(export_parts)(job, bh_hf_thread(), 1);
-}
 #endif
 
 #undef DEVICE

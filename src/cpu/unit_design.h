@@ -1,0 +1,3 @@
+/* One design in a unit: its instances. */
+#define BH_INSTANCE_FILE "cpu/unit_instance.h"
+#include "tables/instances.h"

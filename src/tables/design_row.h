@@ -1,0 +1,2 @@
+/* One row of designs.c. */
+    {BH_DESIGN_NUMBER, BH_DESIGN_CALLED(BH_DESIGN_NUMBER), &BH_DESIGN_POLICY},

@@ -1,0 +1,13 @@
+/* What DyCuckoo is (tables/expand.h says what this means). */
+#define BH_DESIGN_NUMBER BH_DYCUCKOO
+#define BH_DESIGN_PREFIX bh_dy_
+#define BH_DESIGN_POLICY bh__dycuckoo_policy
+#define BH_DESIGN_LAYOUT "tables/dycuckoo/layout.h"
+#define BH_DESIGN_OPS "tables/dycuckoo/ops.h"
+#define BH_DESIGN_GEOMETRY bh_dy_geometry
+#define BH_DESIGN_PASSES BH_DY_PASSES
+#define BH_DESIGN_APART(options) ((options)->dycuckoo.values_apart)
+#define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
+#define BH_DESIGN_STAGES
+#define BH_DESIGN_REGIONS
+#include "tables/expand.h"
