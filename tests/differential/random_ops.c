@@ -72,6 +72,12 @@ static void vary_hashfight_on_gpu(bh_table_options *options, rng *random)
     options->schedule = BH_SCHEDULE_AUTO;
 }
 
+static void vary_nothing(bh_table_options *options, rng *random)
+{
+    (void)random;
+    options->max_fill = 0;
+}
+
 /* Those of the device that the test is run for; a design that is listed must be there. */
 static const subject subjects[] = {
     {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo, NULL},
@@ -562,18 +568,32 @@ static bh_context *subject_context(const subject *one, const bh_executor *execut
     return context;
 }
 
+static void walk_subject(const subject *one, const bh_executor *executor, uint64_t turn)
+{
+    bh_context *context = subject_context(one, executor);
+
+    walk_everywhere(one, context, turn);
+    bh_context_destroy(context);
+}
+
 static void walk_subjects(const bh_executor *executor, uint64_t turn)
 {
-    for (size_t i = 0; i < TEST_COUNT(subjects); i++) {
-        bh_context *context = NULL;
-        // Another executor is another way to use a processor's cores, not another device.
-        if (strcmp(subjects[i].device, test_device()) != 0 ||
-            (executor != NULL && test_on_gpu())) {
-            continue;
+    // A design that is asked for by name is walked through alone, listed or not.
+    const bool alone = getenv("BULKHASH_TEST_DESIGN") != NULL;
+    subject one = {"the one design", test_device(), BH_AUTO, vary_nothing, NULL};
+
+    // Another executor is another way to use a processor's cores, not another device.
+    if (executor != NULL && test_on_gpu()) {
+        return;
+    }
+    for (size_t i = 0; i < TEST_COUNT(subjects) && !alone; i++) {
+        if (strcmp(subjects[i].device, test_device()) == 0) {
+            walk_subject(&subjects[i], executor, turn);
         }
-        context = subject_context(&subjects[i], executor);
-        walk_everywhere(&subjects[i], context, turn);
-        bh_context_destroy(context);
+    }
+    if (alone) {
+        one.design = test_design();
+        walk_subject(&one, executor, turn);
     }
 }
 

@@ -1,0 +1,9 @@
+/* What linear probing, a design for tests alone, is (tables/expand.h says what this means). */
+#define BH_DESIGN_NUMBER BH_PROBING
+#define BH_DESIGN_PREFIX bh_lp_
+#define BH_DESIGN_POLICY bh__probing_policy
+#define BH_DESIGN_LAYOUT "probing/layout.h"
+#define BH_DESIGN_OPS "probing/ops.h"
+#define BH_DESIGN_GEOMETRY bh_lp_geometry
+#define BH_DESIGN_PASSES BH_LP_PASSES
+#include "tables/expand.h"
