@@ -783,9 +783,29 @@ def demangle(names):
     return lines if done.returncode == 0 and len(lines) == len(names) else names
 
 
+def read_compiled(lines):
+    """[(architecture, name, {resource: number})] of what ptxas -v printed while it compiled."""
+    found, stack = [], 0
+    architecture = name = ""
+    for line in lines:
+        function = re.search(r"Compiling entry function '(\S+)' for '(\w+)'", line)
+        frame = re.search(r"(\d+) bytes stack frame", line)
+        used = re.search(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?", line)
+        if function:
+            name, architecture = function.groups()
+            stack = 0
+        elif frame:
+            stack = int(frame.group(1))
+        elif used and name:
+            values = (int(used.group(1)), stack, 0, int(used.group(2) or 0))
+            found.append((architecture, name, dict(zip(RESOURCES, values))))
+            name = ""
+    return found
+
+
 def read_kernels(path):
-    """{(architecture, name, which): {resource: number}} of what cuobjdump printed."""
-    found, architecture, name = [], "", None
+    """{(architecture, name, which): {resource: number}} of what cuobjdump, or ptxas -v, printed."""
+    found, architecture, name = read_compiled(read_lines(path)), "", None
     for number_of_line, line in enumerate(read_lines(path), 1):
         if line.startswith("arch = "):
             architecture = line[len("arch = "):].strip()
@@ -801,7 +821,7 @@ def read_kernels(path):
             found.append((architecture, name, dict(zip(RESOURCES, values))))
             name = None
     if not found:
-        raise Failure(f"{path}: has no kernel; it should hold the output of cuobjdump --dump-resource-usage")
+        raise Failure(f"{path}: has no kernel; it should hold the output of cuobjdump --dump-resource-usage, or of ptxas -v")
     kernels, seen = {}, collections.Counter()
     for (architecture, _, use), plain in zip(found, demangle([name for _, name, _ in found])):
         key = (architecture, without_hashes(plain))
@@ -914,8 +934,9 @@ Exit status 1: a row is slower. Rows that are in one of the two only are listed.
 
     cuobjdump --dump-resource-usage libbulkhash_cuda.so
 
-printed. For each kernel: registers of a thread; bytes of stack and local memory, which is where
-registers are spilled to; bytes of shared memory. Names are readable where c++filt is installed.
+printed, or a build of the module with -DCMAKE_CUDA_FLAGS=-Xptxas=-v. For each kernel: registers
+of a thread; bytes of stack and local memory, which is where registers are spilled to; bytes of
+shared memory. Names are readable where c++filt is installed.
 
 Exit status 1: a kernel spills more than before.""",
 }

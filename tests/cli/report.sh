@@ -205,6 +205,24 @@ expect_line '^2 kernels compared: 0 changed, 0 spill more; only before: 0, only 
 if command -v c++filt >/dev/null; then
     expect_line 'sm_90 lookup\(float\*, int\)$'
 fi
+# The same from a build that prints what the compiler used.
+compiled() { # compiled REGISTERS STACK
+    cat <<END
+ptxas info    : Compiling entry function '_Z4movePm' for 'sm_90'
+ptxas info    : Function properties for _Z4movePm
+    $2 bytes stack frame, $2 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used $1 registers, used 1 barriers, 2376 bytes smem
+END
+}
+compiled 40 0 >before.txt
+compiled 48 0 >after.txt
+expect 0 "$report" kernels before.txt after.txt
+expect_line '^changed  registers 40 -> 48, stack 0, local 0, shared 2376 .*move'
+compiled 40 16 >after.txt
+expect 1 "$report" kernels before.txt after.txt
+expect_line '^SPILLS   registers 40, stack 0 -> 16, '
+kernels 40 0 0 1024 >before.txt
+
 kernels 48 0 0 2048 >after.txt
 expect 0 "$report" kernels before.txt after.txt
 expect_line '^changed +registers 40 -> 48, stack 0, local 0, shared 1024 -> 2048   sm_90 .*update'
@@ -229,7 +247,7 @@ done
 expect 0 "$report" kernels 0a1b2c3d.txt 4e5f6a7b.txt
 expect_line '^2 kernels compared: 0 changed'
 echo nothing >after.txt
-expect_sentence 1 'after.txt: has no kernel; it should hold the output of cuobjdump --dump-resource-usage' \
+expect_sentence 1 'after.txt: has no kernel; it should hold the output of cuobjdump --dump-resource-usage, or of ptxas -v' \
     "$report" kernels before.txt after.txt
 expect_sentence 1 'missing.txt: cannot be read: No such file or directory' \
     "$report" kernels before.txt missing.txt
