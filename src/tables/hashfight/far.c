@@ -1,8 +1,8 @@
 /*
  * HashFight's policy where the table is in a device's memory: what it does there through passes over
- * pairs and slots, primitives and copies, because the host cannot touch what lies there. policy.c
- * decides as for cores, and comes here to build a generation (bh__hf_fight_far; how teams fight is told
- * and drawn in teams.h) and to make the buffer anew (bh__hf_add_far).
+ * pairs and slots, primitives and copies, because the host cannot touch what lies there. The
+ * other files decide as for cores, and come here to build a generation (bh__hf_fight_far; how teams fight
+ * is told and drawn in teams.h) and to make the buffer anew (bh__hf_add_far). near.c is the same for cores.
  *
  * Memory for a build, besides the generation's 17 bytes for each pair of 4+4 bytes: 20 bytes a pair while
  * they are partitioned, and nothing of that size behind it.
@@ -61,7 +61,7 @@ static bh_hf_teams begin_job(const bh_table *table)
 {
     bh_hf_teams job;
 
-    job.geometry = &((const hashfight *)table)->geometry;
+    job.geometry = &((const bh__hf_table *)table)->geometry;
     job.to = job.geometry->generation[0];
     job.counts = 0;
     job.keys_at = job.values_at = 0;
@@ -78,7 +78,7 @@ static uint64_t bytes_of(const work *w)
     return (w->lists.memory ? w->lists.bytes : 0) + (w->scratch.memory ? w->scratch.bytes : 0);
 }
 
-static void cut_lists(arena *a, const bh_table *table, const plan *p, bh_hf_teams *job)
+static void cut_lists(arena *a, const bh_table *table, const bh__hf_plan *p, bh_hf_teams *job)
 {
     const columns left = cut_columns(a, table, p->g.tail_room);
 
@@ -91,7 +91,8 @@ static void cut_lists(arena *a, const bh_table *table, const plan *p, bh_hf_team
 }
 
 /* Memory for the teams. Answers 0 for want of it. */
-static int begin_teams(const bh_table *table, const plan *p, uint64_t n, bh_hf_teams *job, work *w)
+static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, bh_hf_teams *job,
+                       work *w)
 {
     const bh_table_options *o = &table->options;
     const uint64_t cells = p->g.region_lines * BH_HF_SLOTS(o->key_bytes, o->value_bytes);
@@ -117,20 +118,20 @@ static int begin_teams(const bh_table *table, const plan *p, uint64_t n, bh_hf_t
 
 /* Partitions the pairs by region into the generation's memory, each region's to where its slots will
  * be. */
-static built by_region(const bh_table *table, const list *from, const plan *p, bh_hf_teams *job,
-                       work *w)
+static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from,
+                              const bh__hf_plan *p, bh_hf_teams *job, work *w)
 {
     const bh__primitives *primitives = table->backend->primitives;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
     bh__where where = bh__hf_where(table);
-    const hashfight *t = (const hashfight *)table;
+    const bh__hf_table *t = (const bh__hf_table *)table;
     bh__partition partition;
     arena a = {0, 0};
     int done = 1;
 
     cut_lists(&a, table, p, job);
     if (!take(table, &a, &w->lists) || !begin_teams(table, p, from->n, job, w))
-        return NO_MEMORY;
+        return BH_HF_NO_MEMORY;
     cut_lists(&a, table, p, job);
     partition.how.parts = (uint32_t)p->g.regions;
     partition.how.shift = 0;
@@ -144,7 +145,7 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
     partition.keys_at = job->keys_at;
     partition.payloads_at = value_bytes ? job->values_at : 0;
     if (!primitives->partition_count(&where, &partition))
-        return NO_MEMORY;
+        return BH_HF_NO_MEMORY;
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + bytes_of(w) + partition.task_count * partition.task_bytes);
     bh__hf_pass(table, BH_HF_PASS_LAY, job, p->g.regions, p->g.regions);
@@ -153,17 +154,17 @@ static built by_region(const bh_table *table, const list *from, const plan *p, b
         done = primitives->partition_scatter(&where, &partition) ||
                primitives->partition_scatter(&where, &partition);
     primitives->partition_end(&where, &partition);
-    return job->uneven ? TOO_UNEVEN : done ? BUILT : NO_MEMORY;
+    return job->uneven ? BH_HF_TOO_UNEVEN : done ? BH_HF_BUILT : BH_HF_NO_MEMORY;
 }
 
 /* The tail: those who lost all rounds, sorted by key. */
-static built sort_tail(const bh_table *table, const bh_hf_teams *job, int distinct,
-                       bh_hf_generation *g)
+static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int distinct,
+                              bh_hf_generation *g)
 {
     const bh__primitives *p = table->backend->primitives;
     bh__where where = bh__hf_where(table);
     const uint64_t n = job->left;
-    built result = NO_MEMORY;
+    bh__hf_built result = BH_HF_NO_MEMORY;
     bh__temporary memory;
     arena a = {0, 0};
     uint64_t runs = n;
@@ -172,10 +173,10 @@ static built sort_tail(const bh_table *table, const bh_hf_teams *job, int distin
 
     g->tail = n;
     if (!n)
-        return BUILT;
+        return BH_HF_BUILT;
     (void)cut_columns(&a, table, n);
     if (!take(table, &a, &memory))
-        return NO_MEMORY;
+        return BH_HF_NO_MEMORY;
     spare = cut_columns(&a, table, n);
     sort.key_bytes = table->options.key_bytes;
     sort.payload_bytes = table->options.value_bytes;
@@ -189,17 +190,17 @@ static built sort_tail(const bh_table *table, const bh_hf_teams *job, int distin
     if (p->sort_by_key(&where, &sort) &&
         (distinct || p->reduce_by_key(&where, BH_INSERT, sort.keys_out, sort.key_bytes, 0, 0, n,
                                       spare.keys, 0, 0, &runs)))
-        result = runs == n ? BUILT : TOO_UNEVEN;
-    zero_bytes(table, g->tail_gone, n);
+        result = runs == n ? BH_HF_BUILT : BH_HF_TOO_UNEVEN;
+    bh__hf_zero(table, g->tail_gone, n);
     give(table, &memory);
     return result;
 }
 
-built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_t *quota,
-                       uint64_t *pairs)
+bh__hf_built bh__hf_fight_far(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                              uint64_t *quota, uint64_t *pairs)
 {
     bh_hf_teams job = begin_job(table);
-    built result = BUILT;
+    bh__hf_built result = BH_HF_BUILT;
     work w;
 
     w.lists.memory = w.scratch.memory = 0;
@@ -207,7 +208,7 @@ built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_
     job.to = p->g;
     if (p->g.rounds) {
         result = by_region(table, from, p, &job, &w);
-        if (result == BUILT)
+        if (result == BH_HF_BUILT)
             bh__hf_pass(table, BH_HF_PASS_TEAM, &job, job.teams, 1);
     } else {
         /* All are the tail. */
@@ -215,13 +216,13 @@ built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_
         job.left_values = (void *)(uintptr_t)from->payloads;
         job.left = from->n;
     }
-    if (result == BUILT && job.uneven) {
-        result = TOO_UNEVEN;
-    } else if (result == BUILT && job.left > p->g.tail_room) {
+    if (result == BH_HF_BUILT && job.uneven) {
+        result = BH_HF_TOO_UNEVEN;
+    } else if (result == BH_HF_BUILT && job.left > p->g.tail_room) {
         /* Who wins is chance, so it may be some more the next time. */
         *quota = (job.left + job.left / 8) / p->g.regions + 1;
-        result = TOO_MANY_LEFT;
-    } else if (result == BUILT) {
+        result = BH_HF_TOO_MANY_LEFT;
+    } else if (result == BH_HF_BUILT) {
         result = sort_tail(table, &job, (int)from->distinct, &p->g);
     }
     give(table, &w.scratch);
@@ -268,7 +269,7 @@ uint64_t bh__hf_aside_bytes(const bh_table *table)
     return a.at;
 }
 
-int bh__hf_add_far(hashfight *t, const void *keys, uint64_t count)
+int bh__hf_add_far(bh__hf_table *t, const void *keys, uint64_t count)
 {
     const bh_table *table = &t->table;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
@@ -283,10 +284,10 @@ int bh__hf_add_far(hashfight *t, const void *keys, uint64_t count)
                                      to.pairs.keys, value_bytes ? to.pairs.values : 0,
                                      BH_HF_BUFFER_MOST, &kept))
         return 0;
-    copy_bytes(table, (uint64_t)(uintptr_t)to.pairs.keys + kept * key_bytes,
-               (uint64_t)(uintptr_t)keys, count * key_bytes);
-    zero_bytes(table, (uint64_t)(uintptr_t)to.pairs.values + kept * value_bytes,
-               count * value_bytes);
+    bh__hf_copy(table, (uint64_t)(uintptr_t)to.pairs.keys + kept * key_bytes,
+                (uint64_t)(uintptr_t)keys, count * key_bytes);
+    bh__hf_zero(table, (uint64_t)(uintptr_t)to.pairs.values + kept * value_bytes,
+                count * value_bytes);
     sort.key_bytes = key_bytes;
     sort.payload_bytes = value_bytes;
     sort.keys = to.pairs.keys;
@@ -298,7 +299,7 @@ int bh__hf_add_far(hashfight *t, const void *keys, uint64_t count)
     sort.payloads_spare = value_bytes ? to.spare.values : 0;
     if (!table->backend->primitives->sort_by_key(&where, &sort))
         return 0;
-    zero_bytes(table, t->tail.tail_gone, kept + count);
+    bh__hf_zero(table, t->tail.tail_gone, kept + count);
     t->tail.tail = kept + count;
     t->gone = 0;
     return 1;

@@ -1,8 +1,15 @@
 /*
- * HashFight's policy as its own files know it: the table, what a generation is built from and how
- * it will be laid out, and what policy.c and far.c ask of each other. What the policy does is told
- * at the head of policy.c; far.c has what it does otherwise where the table is in a device's memory,
- * which the host cannot touch.
+ * HashFight's policy as its own files know it: the table, what a generation is built from and how it
+ * will be laid out, and what the files ask of each other. They are, from the outside inwards:
+ *
+ *     policy.c         the bh__policy: options, creating and destroying, lookups, the whole table
+ *     changes.c        a call that changes something
+ *     generations.c    the list of generations: which are merged, and how their pairs are read
+ *     build.c          one generation: its plan, its memory, and the attempts to build it
+ *     near.c           what building takes where cores do it, in the host's memory
+ *     far.c            the same on a device, in memory that the host cannot touch
+ *
+ * What HashFight does with all this is told at the head of policy.c.
  */
 #ifndef BH_TABLES_HASHFIGHT_POLICY_H
 #define BH_TABLES_HASHFIGHT_POLICY_H
@@ -20,7 +27,10 @@
 #define BH_HF_BUFFER_MOST 512
 #endif
 
-typedef struct hashfight {
+/* Runs that one task of a pass works on. */
+#define BH_HF_PASS_RUNS 4096
+
+typedef struct bh__hf_table {
     bh_table table;
     bh_hf_geometry geometry;
     bh__block block[BH_HF_GENERATIONS_MOST]; /* of each generation; the buffer's is apart */
@@ -36,10 +46,10 @@ typedef struct hashfight {
     uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
     uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
     uint32_t regions_pay;  /* whether large calls of lookups are sorted by region */
-} hashfight;
+} bh__hf_table;
 
 /* Pairs to be built from; see bh_hf_fight. */
-typedef struct list {
+typedef struct bh__hf_list {
     const void *keys;
     const void *payloads; /* NULL with `indexed`: the row's index */
     uint64_t n;
@@ -48,14 +58,14 @@ typedef struct list {
     uint32_t distinct; /* no two keys are equal */
     const void *values;
     uint8_t *outcomes;
-} list;
+} bh__hf_list;
 
 /* How a generation of so many pairs is laid out; addresses count from 0 at first. */
-typedef struct plan {
+typedef struct bh__hf_plan {
     bh_hf_generation g;
     uint64_t quota;
     uint64_t bytes;
-} plan;
+} bh__hf_plan;
 
 /* Far: how many of a generation's pairs a region may have. More than there ever are, if their hashes are
  * spread. */
@@ -72,13 +82,25 @@ static inline uint64_t bh__hf_room(uint64_t pairs, uint64_t regions)
 }
 
 /* What became of an attempt to build. */
-typedef enum built {
-    BUILT,
-    TOO_UNEVEN, /* the pairs of some region do not fit in its memory: too many equal keys; or, far,
-                   some keys are equal */
-    TOO_MANY_LEFT,
-    NO_MEMORY
-} built;
+typedef enum bh__hf_built {
+    BH_HF_BUILT,
+    BH_HF_TOO_UNEVEN, /* the pairs of some region do not fit in its memory: too many equal keys; or,
+                         far, some keys are equal */
+    BH_HF_TOO_MANY_LEFT,
+    BH_HF_NO_MEMORY
+} bh__hf_built;
+
+/* --- for all files ------------------------------------------------------------------------------- */
+
+static inline bh__hf_table *bh__hf_of(bh_table *table)
+{
+    return (bh__hf_table *)table;
+}
+
+static inline uint64_t bh__hf_slots_per_line(const bh_table *table)
+{
+    return BH_HF_SLOTS(table->options.key_bytes, table->options.value_bytes);
+}
 
 /* Whether the table is in a device's memory. */
 static inline int bh__hf_is_far(const bh_table *table)
@@ -103,7 +125,7 @@ static inline void bh__hf_pass(const bh_table *table, uint32_t pass, void *argum
 }
 
 /* Copies and zeroes where the table's memory is. */
-static inline void copy_bytes(const bh_table *table, uint64_t to, uint64_t from, uint64_t bytes)
+static inline void bh__hf_copy(const bh_table *table, uint64_t to, uint64_t from, uint64_t bytes)
 {
     bh__block there, here;
 
@@ -114,7 +136,7 @@ static inline void copy_bytes(const bh_table *table, uint64_t to, uint64_t from,
         (void)table->backend->copy(table->backend, &there, &here, bytes, BH_MUST);
 }
 
-static inline void zero_bytes(const bh_table *table, uint64_t at, uint64_t bytes)
+static inline void bh__hf_zero(const bh_table *table, uint64_t at, uint64_t bytes)
 {
     bh__block there;
 
@@ -129,35 +151,113 @@ static inline void bh__hf_find_fillers(const bh_table *table, bh_hf_generation *
 {
     bh_hf_fillers job;
 
-    job.geometry = &((const hashfight *)table)->geometry;
+    job.geometry = &((const bh__hf_table *)table)->geometry;
     job.to = *g;
     if (g->rounds)
         bh__hf_pass(table, BH_HF_PASS_FILLER, &job, g->rounds, BH_HF_ROUNDS_MOST);
     *g = job.to;
 }
 
-/* policy.c: copies the pairs of a generation from a cell on; *copied receives how many, and *cell
- * moves behind them. `counts` has room for so many parts, in the table's kind of memory. Answers 0
- * for want of memory, which happens far alone. */
+/* --- changes.c ----------------------------------------------------------------------------------- */
+
+/* Performs a call that may change something. */
+bh_status bh__hf_modify(bh_table *table, const bh__batch *batch);
+
+/* --- generations.c ------------------------------------------------------------------------------- */
+
+/* Sets the number of pairs. */
+void bh__hf_set_keys(bh__hf_table *t, uint64_t keys);
+
+/* Sets what the table says of itself (bytes, slots, bounds of keys), which follows from the generations
+ * and the spare block. */
+void bh__hf_publish(bh__hf_table *t);
+
+/* Generations with regions; the buffer, if anything is in it, comes behind them. */
+uint64_t bh__hf_large(const bh__hf_table *t);
+
+/* Takes back the generations from `first` on, and puts a new one among the others by its size. */
+void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *made,
+                    const bh__block *block, uint64_t pairs);
+
+/*
+ * Makes places for new keys: sorted, none of which is there. Answers for how many, from the first
+ * on; *why says why not for more.
+ */
+uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, bh_status *why);
+
+/* Forgets all pairs; the largest block is kept for the next ones. */
+void bh__hf_drop_all(bh__hf_table *t);
+
+/* Everything in one generation, as large as it must be. */
+bh_status bh__hf_rebuild(bh__hf_table *t);
+
+/* Copies the pairs of a generation from a cell on; *copied receives how many, and *cell moves behind
+ * them. `counts` has room for so many parts, in the table's kind of memory. Answers 0 for want of
+ * memory, which happens far alone. */
 int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
                 uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied);
 
-/* Of a generation in a device's memory, from a cell on: parts in which it is read. */
-uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell);
+/* See bh__policy. A position counts the cells of all generations one after the other. */
+uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room);
+
+/* --- build.c ------------------------------------------------------------------------------------- */
+
+/* Keys per slot of a generation as it is built. */
+double bh__hf_natural_fill(const bh_table *table);
+
+/* Slots of a generation, with the places of its tail. */
+uint64_t bh__hf_slots(const bh_hf_generation *generation);
+
+/* For so many pairs. Answers 0 when it would be beyond what can be addressed. */
+int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);
 
 /*
- * far.c: the same as its namesakes in policy.c.
+ * Builds a generation; on failure nothing has changed but outcomes. *pairs receives how many it
+ * has. BH_ERR_UNSUPPORTED: the pairs are too unevenly spread, because many keys are equal. `freed`
+ * bytes of the table will be given back when it is in place: the budget is for what the table keeps.
  */
-built bh__hf_fight_far(const bh_table *table, const list *from, plan *p, uint64_t *quota,
-                       uint64_t *pairs);
+bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
+                       bh_hf_generation *made, bh__block *block, uint64_t *pairs);
+
+/* Memory for a generation of so many keys, kept until it is wanted. */
+bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys);
+
+/* A block of so many keys becomes the spare one if there is no larger one; else it is freed. */
+void bh__hf_spare_block(bh__hf_table *t, bh__block *block, uint64_t keys, uint64_t slots);
+
+/* Frees the spare block. */
+void bh__hf_drop_spare(bh__hf_table *t);
+
+/* Whether so many bytes more than `used` are beyond the budget; and the failure that says so. */
+int bh__hf_over_budget(const bh_table *table, uint64_t used, uint64_t more);
+bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes);
+
+/* Whether the budget has no block of so many bytes, even if the spare one were given up for it and
+ * `freed` bytes given back; and the failure that says so. */
+int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
+bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
+
+/* --- near.c and far.c ---------------------------------------------------------------------------- */
+
+/* Partitions the list into the generation's memory and lets it fight there. *quota receives what
+ * BH_HF_TOO_MANY_LEFT would need, *pairs how many the generation has. */
+bh__hf_built bh__hf_fight_near(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                               uint64_t *quota, uint64_t *pairs);
+bh__hf_built bh__hf_fight_far(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                              uint64_t *quota, uint64_t *pairs);
+
+/* The buffer gets the new keys, sorted, none of which is there, without values; it has room. Answers 0
+ * for want of memory, which happens far alone: then nothing has changed. */
+int bh__hf_add_near(bh__hf_table *t, const void *keys, uint64_t count);
+int bh__hf_add_far(bh__hf_table *t, const void *keys, uint64_t count);
 
 /* Memory that making the buffer anew takes, cut from the same block. */
 uint64_t bh__hf_aside_bytes(const bh_table *table);
 
-/* Answers 0 for want of memory: then nothing has changed. */
-int bh__hf_add_far(hashfight *t, const void *keys, uint64_t count);
-
 /* The elements of the call are all INSERTED. */
 void bh__hf_tell_far(const bh_table *table, uint8_t *outcomes, uint64_t n);
+
+/* Of a generation in a device's memory, from a cell on: parts in which it is read. */
+uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell);
 
 #endif

@@ -1,0 +1,339 @@
+/*
+ * Building one generation of HashFight: how it is laid out (bh__hf_make_plan), the memory that it lies
+ * in, and the attempts to build it there (bh__hf_build).
+ *
+ * A plan is made for what one expects of hashes: how many keys lose each round, and how many are left
+ * for the tail. The pairs may be other than expected. Then they are too unevenly spread, or too many
+ * are left, the attempt fails before anything has changed, and the next one is planned with more room.
+ *
+ * The memory is a block for each generation. One that is given up may be kept as the *spare* block,
+ * from which the next generation is made; capacity and reserve make one beforehand.
+ */
+#include "tables/hashfight/policy.h"
+
+/* Pairs of a region: what its task needs to fight stays within a second-level cache of two
+ * megabytes. On the one machine measured twice as many make building 7% slower, half as many
+ * nothing. */
+#ifndef BH_HF_REGION_KEYS
+#define BH_HF_REGION_KEYS 32768
+#endif
+
+/* The same on a device: what a team needs to fight fits in its fast memory, also where a region has
+ * more pairs than others. */
+static uint64_t region_keys_far(const bh_table *table)
+{
+    const double f = table->options.hashfight.slots_per_key;
+    const double pair = BH_HF_PAIR(table->options.key_bytes, table->options.value_bytes);
+
+    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f + f / 4));
+}
+
+/* Regions at most, so that partition has a line of each in the cache. */
+#define REGIONS_MOST 2048
+
+static uint64_t regions_most(const bh_table *table)
+{
+    return bh__hf_is_far(table) ? table->backend->primitives->parts_most : REGIONS_MOST;
+}
+
+/* A round has so many slots in each region at least, so that there is a filler. */
+#define ROUND_SLOTS_LEAST 8
+
+/* A region has room for so many pairs in the tail at least, or, far, all of them together. A build for
+ * tests may want it too small for them. */
+#ifndef BH_HF_TAIL_LEAST
+#define BH_HF_TAIL_LEAST 96
+#endif
+
+/* Pairs of a generation that has only a tail, at most: all are in one region then. */
+#define ALONE_MOST (1ull << 31)
+
+/* e to the power of -x, for x from 0 to 1 to ten digits. */
+static double exp_minus(double x)
+{
+    double sum = 1, term = 1;
+    int i;
+
+    for (i = 1; i < 14; i++) {
+        term *= -x / i;
+        sum += term;
+    }
+    return sum;
+}
+
+/* Of keys that fight for slots_per_key slots each, so many lose, and of its slots so many are used
+ * by all rounds together. */
+static double share_lost(double slots_per_key)
+{
+    return 1 - slots_per_key * (1 - exp_minus(1 / slots_per_key));
+}
+
+double bh__hf_natural_fill(const bh_table *table)
+{
+    double f = table->options.hashfight.slots_per_key;
+
+    return (1 - share_lost(f)) / f;
+}
+
+uint64_t bh__hf_slots(const bh_hf_generation *generation)
+{
+    uint64_t slots = generation->tail_room, r;
+
+    for (r = 0; r < generation->rounds; r++)
+        slots += generation->regions * generation->round[r].slots;
+    return slots;
+}
+
+/* For so many pairs, in `regions` regions at most, with room in the tail for `quota` of each at
+ * least. Answers 0 when it would be beyond what can be addressed. */
+static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t quota,
+                   bh__hf_plan *p)
+{
+    double f = table->options.hashfight.slots_per_key, active;
+    uint64_t per_line = bh__hf_slots_per_line(table), line = 0, capacity;
+    const uint64_t group = BH_HF_LINE_GROUP(per_line);
+    uint64_t least = BH_HF_TAIL_LEAST;
+    bh_hf_generation *g = &p->g;
+    arena a = {0, 0};
+
+    if (pairs > 1ull << 40)
+        return 0;
+    g->regions = pairs / (bh__hf_is_far(table) ? region_keys_far(table) : BH_HF_REGION_KEYS) + 1;
+    if (g->regions > regions)
+        g->regions = regions;
+    if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
+        g->regions = 1;
+    active = (double)pairs / (double)g->regions;
+    for (g->rounds = 0; g->rounds < BH_HF_ROUNDS_MOST; g->rounds++) {
+        bh_hf_round *r = &g->round[g->rounds];
+
+        if (active * (double)g->regions <= (double)table->options.hashfight.tail_keys &&
+            (g->rounds || g->regions == 1))
+            break;
+        r->slots = (uint64_t)(active * f) + 1;
+        if (r->slots < ROUND_SLOTS_LEAST)
+            r->slots = ROUND_SLOTS_LEAST;
+        r->line = line;
+        r->zero = r->filler = 0;
+        line += (r->slots + per_line - 1) / per_line;
+        active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
+    }
+    if (bh__hf_is_far(table)) {
+        /* A region may have more pairs than its slots are, where they are few: they lie there first. And
+         * those who are left of all regions are one list. */
+        const uint64_t room = bh__hf_room(pairs, g->regions);
+        const uint64_t bytes =
+            lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
+
+        if (line < bytes / BH_HF_LINE + 1)
+            line = bytes / BH_HF_LINE + 1;
+        least = BH_HF_TAIL_LEAST / g->regions + 1;
+    }
+    g->region_lines = (line + group - 1) / group * group;
+    /* A region that begins with one pair in a hundred more than others has several times as many left
+     * in the end; what one expects is little, so there is room for far more. */
+    p->quota = (uint64_t)(4 * active) + least;
+    /* Only a tail: there are as many as there are, but they are laid out here first. */
+    if (!g->rounds) {
+        g->region_lines = (pairs * 16 / BH_HF_LINE / group + 1) * group;
+        p->quota = pairs;
+    }
+    if (p->quota < quota)
+        p->quota = quota;
+    if (!bh__mul(g->regions, p->quota, &capacity))
+        return 0;
+    g->lines = cut(&a, g->regions * g->region_lines, BH_HF_LINE);
+    g->contested = cut(&a, g->regions * g->region_lines * per_line / 64, 8);
+    g->tail_keys = cut(&a, capacity, table->options.key_bytes);
+    g->tail_values = cut(&a, capacity, table->options.value_bytes);
+    g->tail_gone = cut(&a, capacity, 1);
+    g->tail_room = capacity;
+    g->tail = 0;
+    p->bytes = a.at;
+    return !a.overflowed;
+}
+
+int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p)
+{
+    return lay_out(table, pairs, regions_most(table), 0, p);
+}
+
+/* --- the memory of generations ------------------------------------------------------------------- */
+
+void bh__hf_drop_spare(bh__hf_table *t)
+{
+    t->table.bytes -= t->spare.committed;
+    bh__block_destroy(&t->spare, &t->table.backend->memory);
+}
+
+/* Gives the spare block for a generation; give_back() undoes it. */
+static bh_status take_spare(bh__hf_table *t, bh__block *block, int *was_spare)
+{
+    *was_spare = 1;
+    *block = t->spare;
+    t->spare.memory = 0;
+    t->spare.committed = 0;
+    t->table.bytes -= block->committed;
+    return BH_OK;
+}
+
+/* Bytes that the table may have; 0: as many as there are. */
+static uint64_t budget_of(const bh_table *table)
+{
+    return bh__hf_is_far(table) ? table->options.max_device_bytes : table->options.max_host_bytes;
+}
+
+int bh__hf_over_budget(const bh_table *table, uint64_t used, uint64_t more)
+{
+    uint64_t budget = budget_of(table);
+
+    return budget && (more > budget || used > budget - more);
+}
+
+int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
+{
+    uint64_t spare = t->spare.committed, committed;
+
+    return !bh__block_bytes(bytes, &committed) ||
+           ((!t->spare.memory || spare < bytes) &&
+            bh__hf_over_budget(&t->table, t->table.bytes - freed - spare, committed));
+}
+
+bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes)
+{
+    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
+                    (unsigned long long)bytes, bh__hf_is_far(table) ? "device" : "host",
+                    (unsigned long long)budget_of(table));
+}
+
+bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
+{
+    return bh__hf_fail_over(&t->table, t->table.bytes - freed - t->spare.committed + bytes);
+}
+
+/* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
+ * that is far too large, or what giving up one that is too small leaves room for. `freed` bytes of
+ * the table will be given back when it is in place: the budget is for what the table keeps. */
+static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh__block *block,
+                            int *was_spare)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint64_t spare = t->spare.committed, used = table->bytes - freed, committed;
+    int large_enough = t->spare.memory && spare >= bytes;
+
+    *was_spare = 0;
+    if (large_enough && spare / 4 <= bytes)
+        return take_spare(t, block, was_spare);
+    if (!bh__block_bytes(bytes, &committed))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    if (bh__hf_is_beyond(t, bytes, freed))
+        return bh__hf_fail_beyond(t, bytes, freed);
+    if (bh__hf_over_budget(table, used, committed)) {
+        if (large_enough)
+            return take_spare(t, block, was_spare);
+        bh__hf_drop_spare(t);
+    }
+    if (!bh__block_create(block, &backend->memory, backend->pages, bytes)) {
+        if (large_enough)
+            return take_spare(t, block, was_spare);
+        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                        (unsigned long long)(table->bytes + committed));
+    }
+    bh__block_touch(block, &backend->executor, backend->pages, 0, block->committed);
+    return BH_OK;
+}
+
+/* Nothing was built in this block. */
+static void give_back(bh__hf_table *t, bh__block *block, int was_spare)
+{
+    if (was_spare) {
+        t->spare = *block;
+        t->table.bytes += block->committed;
+    } else {
+        bh__block_destroy(block, &t->table.backend->memory);
+    }
+}
+
+void bh__hf_spare_block(bh__hf_table *t, bh__block *block, uint64_t keys, uint64_t slots)
+{
+    if (t->spare.memory && t->spare.committed < block->committed)
+        bh__hf_drop_spare(t);
+    if (t->spare.memory) {
+        bh__block_destroy(block, &t->table.backend->memory);
+    } else {
+        t->spare = *block;
+        t->spare_keys = keys;
+        t->spare_slots = slots;
+        t->table.bytes += block->committed;
+    }
+    block->memory = 0;
+    block->committed = 0;
+}
+
+bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
+{
+    bh__block block;
+    bh_status status;
+    int was_spare;
+    bh__hf_plan p;
+
+    if (!bh__hf_make_plan(&t->table, keys, &p))
+        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
+                        (unsigned long long)keys);
+    if (keys <= t->table.max_keys || t->spare.committed >= p.bytes)
+        return BH_OK;
+    status = make_block(t, p.bytes, 0, &block, &was_spare);
+    if (status)
+        return status;
+    bh__hf_spare_block(t, &block, keys, bh__hf_slots(&p.g));
+    t->table.changes++;
+    bh__hf_publish(t);
+    return BH_OK;
+}
+
+/* --- building ------------------------------------------------------------------------------------ */
+
+/*
+ * Keys that are all different may have been chosen so that all want the same region: they get a single
+ * one, in which they have room whatever their hashes are, and a long tail for those who lose all its
+ * rounds.
+ */
+bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
+                       bh_hf_generation *made, bh__block *block, uint64_t *pairs)
+{
+    uint64_t quota = 0, regions = regions_most(&t->table);
+
+    for (;;) {
+        int was_spare;
+        bh_status status;
+        bh__hf_built result;
+        bh__hf_plan p;
+
+        if (!lay_out(&t->table, from->n, regions, quota, &p))
+            return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+        status = make_block(t, p.bytes, freed, block, &was_spare);
+        if (status)
+            return status;
+        p.g.lines += (uint64_t)(uintptr_t)block->memory;
+        p.g.contested += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_keys += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_values += (uint64_t)(uintptr_t)block->memory;
+        p.g.tail_gone += (uint64_t)(uintptr_t)block->memory;
+        result = bh__hf_is_far(&t->table) ? bh__hf_fight_far(&t->table, from, &p, &quota, pairs)
+                                          : bh__hf_fight_near(&t->table, from, &p, &quota, pairs);
+        if (result == BH_HF_BUILT) {
+            *made = p.g;
+            return BH_OK;
+        }
+        give_back(t, block, was_spare);
+        if (result == BH_HF_TOO_UNEVEN && (!from->distinct || regions == 1))
+            return BH_ERR_UNSUPPORTED;
+        if (result == BH_HF_TOO_UNEVEN)
+            regions = 1;
+        if (result == BH_HF_NO_MEMORY)
+            return bh__fail(BH_ERR_MEMORY,
+                            "the system gave no temporary memory to build a table of %llu pairs",
+                            (unsigned long long)from->n);
+    }
+}

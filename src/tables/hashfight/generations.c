@@ -1,0 +1,431 @@
+/*
+ * HashFight's list of generations: which are merged when new keys come, how the list changes, and how
+ * its pairs are read, for a merge or for an export.
+ *
+ * New keys go to the *buffer*, the generation behind all others, as long as it has room. Beyond that they
+ * are built into a new generation together with the buffer and with the generations that are not much
+ * larger (first_to_merge). The largest generation stays first, because lookups read it first.
+ *
+ * A merge reads all pairs into temporary memory, builds, and replaces the old generations only then; until
+ * it has succeeded the table is as it was.
+ */
+#include "tables/hashfight/policy.h"
+
+#include "base/system.h"
+
+/* A generation is merged with what comes when it is up to so many times as large. */
+#ifndef BH_HF_MERGE_FACTOR
+#define BH_HF_MERGE_FACTOR 8
+#endif
+
+/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
+ * random reads must also look for the page. On huge pages it pays nowhere (docs/decisions/0007). */
+#define REGIONS_PAY_BYTES (192ull << 20)
+
+/* Counts that are on the stack; on a device temporary memory has this many at most. */
+#define READ_PARTS 256
+#define READ_PARTS_FAR (1u << 20)
+
+/* --- the list ------------------------------------------------------------------------------------ */
+
+/* A call that comes looks at the number without holding the gate. */
+void bh__hf_set_keys(bh__hf_table *t, uint64_t keys)
+{
+    bh__atomic_store(&t->table.keys, keys, __ATOMIC_RELAXED);
+}
+
+uint64_t bh__hf_large(const bh__hf_table *t)
+{
+    uint64_t n = t->geometry.generations;
+
+    return n && !t->geometry.generation[n - 1].regions ? n - 1 : n;
+}
+
+void bh__hf_publish(bh__hf_table *t)
+{
+    bh_table *table = &t->table;
+    bh_hf_geometry *g = &t->geometry;
+    uint64_t slots = BH_HF_BUFFER_MOST, pairs = 0, i;
+
+    table->bytes = t->buffer.committed + t->spare.committed;
+    for (i = 0; i < g->generations; i++) {
+        if (!g->generation[i].regions)
+            continue;
+        table->bytes += t->block[i].committed;
+        slots += bh__hf_slots(&g->generation[i]);
+        pairs += t->built[i];
+    }
+    table->slots = slots + (t->spare.memory ? t->spare_slots : 0);
+    table->max_keys = table->keys + BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
+    if (t->spare.memory && table->max_keys < t->spare_keys)
+        table->max_keys = t->spare_keys;
+    table->min_keys = 0;
+    if (table->options.min_fill > 0 && slots > 4 * BH_HF_BUFFER_MOST && slots > t->floor_slots) {
+        table->min_keys = (uint64_t)(table->options.min_fill * (double)slots);
+        /* A small generation has far more room for a tail than it needs. Whatever it has, a quarter
+         * of what was built must be gone, or it would be built anew for every call. */
+        if (table->min_keys > pairs - pairs / 4)
+            table->min_keys = pairs - pairs / 4;
+        if (table->min_keys > t->shrink_below)
+            table->min_keys = t->shrink_below;
+    }
+    bh__note_peak(table, 0);
+}
+
+/* Puts the buffer behind the `large` generations, if there is something in it. */
+static void publish_buffer(bh__hf_table *t, uint64_t large)
+{
+    t->geometry.generations = large;
+    if (t->tail.tail)
+        t->geometry.generation[t->geometry.generations++] = t->tail;
+    bh__hf_publish(t);
+}
+
+/* Finds out whether sorting lookups by region pays. Asking the system for the size of pages takes a
+ * while, so only of large tables. */
+static void find_regions_pay(bh__hf_table *t)
+{
+    const bh_system *system = &t->table.backend->system;
+    uint64_t bytes = bh__hf_large(t) ? t->block[0].committed : 0;
+    uint32_t pay = 0;
+
+    if (bytes >= REGIONS_PAY_BYTES && !bh__hf_is_far(&t->table))
+        pay = system->page_bytes(system->state,
+                                 t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
+                                 1) < BH__PAGE_HUGE;
+    bh__atomic_store(&t->regions_pay, pay, __ATOMIC_RELAXED);
+}
+
+void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *made,
+                    const bh__block *block, uint64_t pairs)
+{
+    uint64_t large = bh__hf_large(t), i;
+
+    for (i = first; i < large; i++)
+        bh__block_destroy(&t->block[i], &t->table.backend->memory);
+    for (i = first; i > 0 && t->built[i - 1] < pairs; i--) {
+        t->geometry.generation[i] = t->geometry.generation[i - 1];
+        t->block[i] = t->block[i - 1];
+        t->built[i] = t->built[i - 1];
+    }
+    t->geometry.generation[i] = *made;
+    t->block[i] = *block;
+    t->built[i] = pairs;
+    t->tail.tail = 0;
+    t->gone = 0;
+    t->shrink_below = UINT64_MAX;
+    t->table.changes++; /* positions in the table mean something else now */
+    publish_buffer(t, first + 1);
+    find_regions_pay(t);
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+/* Turns the numbers of pairs in parts into how many are before each, and gives their sum. */
+static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
+{
+    bh__where where = bh__hf_where(table);
+    uint64_t i;
+
+    if (bh__hf_is_far(table))
+        return table->backend->primitives->scan(&where, counts, 8, parts, 0, counts, sum);
+    *sum = 0;
+    for (i = 0; i < parts; i++) {
+        uint64_t here = counts[i];
+
+        counts[i] = *sum;
+        *sum += here;
+    }
+    return 1;
+}
+
+uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell)
+{
+    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
+
+    return (bh_hf_cells(&g->generation[generation], bh__hf_slots_per_line(table)) - cell) /
+               BH_HF_EXPORT_PART_FAR + 1;
+}
+
+int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
+                uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied)
+{
+    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
+    uint64_t cells = bh_hf_cells(&g->generation[generation], bh__hf_slots_per_line(table));
+    int far = bh__hf_is_far(table);
+    bh_hf_export job;
+
+    *copied = 0;
+    job.geometry = g;
+    job.from = generation;
+    job.part = far ? BH_HF_EXPORT_PART_FAR : BH_HF_EXPORT_PART;
+    job.counts = counts;
+    while (*cell < cells && *copied < room) {
+        uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;
+
+        parts = parts < counts_room ? parts : counts_room;
+        /* Parts are small there: not far more of them than there is room for. */
+        if (far && (parts - 1) / 4 > (room - *copied) / job.part)
+            parts = (room - *copied) / job.part * 4 + 1;
+        job.first = *cell;
+        job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
+        bh__hf_pass(table, BH_HF_PASS_COUNT, &job, parts, 1);
+        if (!add_up(table, counts, parts, &sum))
+            return 0;
+        job.room = room - *copied;
+        job.keys = (unsigned char *)keys + *copied * table->options.key_bytes;
+        job.values =
+            values ? (unsigned char *)values + *copied * table->options.value_bytes : values;
+        job.stop = job.end;
+        job.copied = sum;
+        bh__hf_pass(table, BH_HF_PASS_EXPORT, &job, parts, 1);
+        *copied += job.copied;
+        *cell = job.stop;
+    }
+    return 1;
+}
+
+/* Memory for the counts of an export of so many pairs: far alone. Answers 0 when there is none. */
+static int take_counts(const bh_table *table, uint64_t room, bh__temporary *memory,
+                       uint64_t *parts)
+{
+    const bh__backend *backend = table->backend;
+    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
+    uint64_t most = 0, i;
+
+    for (i = 0; i < g->generations; i++) {
+        uint64_t of_this = bh__hf_parts_far(table, i, 0);
+
+        most = of_this > most ? of_this : most;
+    }
+    /* See bh__hf_read. */
+    *parts = room / BH_HF_EXPORT_PART_FAR * 4 + 1;
+    *parts = *parts < most ? *parts : most;
+    *parts = *parts < READ_PARTS_FAR ? *parts : READ_PARTS_FAR;
+    return bh__temporary_take(memory, &backend->memory, backend->pages, *parts * 8);
+}
+
+uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
+{
+    const bh_hf_geometry *g = &bh__hf_of(table)->geometry;
+    int far = bh__hf_is_far(table), read = 1;
+    uint64_t near[READ_PARTS], *counts = near, parts = READ_PARTS, before = 0, copied = 0, i;
+    bh__temporary memory;
+
+    if (!g->generations || !room)
+        return 0;
+    if (far && !take_counts(table, room, &memory, &parts))
+        return BH__EXPORT_NO_MEMORY;
+    if (far)
+        counts = (uint64_t *)(void *)memory.memory;
+    for (i = 0; read && i < g->generations; i++) {
+        uint64_t cells = bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)), here = 0;
+
+        if (copied < room && *at < before + cells) {
+            uint64_t cell = *at - before;
+
+            read = bh__hf_read(
+                table, i, &cell, counts, parts,
+                (unsigned char *)keys + copied * table->options.key_bytes,
+                values ? (unsigned char *)values + copied * table->options.value_bytes : values,
+                room - copied, &here);
+            copied += here;
+            *at = before + cell;
+        }
+        before += cells;
+    }
+    if (far)
+        bh__temporary_give(&memory, &table->backend->memory);
+    return read ? copied : BH__EXPORT_NO_MEMORY;
+}
+
+/* --- merging ------------------------------------------------------------------------------------- */
+
+/* See bh__hf_add_near. */
+static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
+{
+    if (!(bh__hf_is_far(&t->table) ? bh__hf_add_far(t, keys, count)
+                                   : bh__hf_add_near(t, keys, count)))
+        return 0;
+    publish_buffer(t, bh__hf_large(t));
+    return 1;
+}
+
+/* Where the new generation's pairs are collected. */
+typedef struct collected {
+    uint64_t keys;
+    uint64_t values;
+    uint64_t *counts; /* far */
+    uint64_t parts;
+} collected;
+
+static void cut_collected(arena *a, const bh__hf_table *t, uint64_t first, uint64_t total,
+                          collected *c)
+{
+    const bh_table *table = &t->table;
+    uint64_t i;
+
+    c->keys = cut(a, total, table->options.key_bytes);
+    c->values = cut(a, total, table->options.value_bytes);
+    for (i = first, c->parts = 0; bh__hf_is_far(table) && i < t->geometry.generations; i++) {
+        uint64_t parts = bh__hf_parts_far(table, i, 0);
+
+        c->parts = c->parts < parts ? parts : c->parts;
+    }
+    c->parts = c->parts < READ_PARTS_FAR ? c->parts : READ_PARTS_FAR;
+    c->counts = (uint64_t *)pointer(cut(a, c->parts, 8));
+}
+
+/* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how
+ * many all are, of `room` at most. */
+static int collect(const bh__hf_table *t, uint64_t first, const void *keys, uint64_t count,
+                   const collected *to, uint64_t room, uint64_t *n)
+{
+    const bh_table *table = &t->table;
+    const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
+    int far = bh__hf_is_far(table);
+    uint64_t near[READ_PARTS], copied, i;
+
+    *n = 0;
+    for (i = first; i < t->geometry.generations; i++) {
+        uint64_t cell = 0;
+
+        if (!bh__hf_read(table, i, &cell, far ? to->counts : near, far ? to->parts : READ_PARTS,
+                         pointer(to->keys + *n * key_bytes), pointer(to->values + *n * value_bytes),
+                         room - *n, &copied))
+            return 0;
+        *n += copied;
+    }
+    bh__hf_copy(table, to->keys + *n * key_bytes, (uint64_t)(uintptr_t)keys, count * key_bytes);
+    bh__hf_zero(table, to->values + *n * value_bytes, count * value_bytes);
+    *n += count;
+    return 1;
+}
+
+static bh_status fail_merge(uint64_t pairs)
+{
+    return bh__fail(BH_ERR_MEMORY, "the system gave no memory to merge %llu pairs",
+                    (unsigned long long)pairs);
+}
+
+/*
+ * Builds one generation of the new keys (sorted; none is there; no values yet), the buffer, and the
+ * generations from `first` on. On failure the table is as it was.
+ */
+static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64_t count)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    uint64_t large = bh__hf_large(t), total = count + t->tail.tail, freed = 0, stay = 0;
+    uint64_t pairs, i;
+    bh_hf_generation made;
+    bh__temporary memory;
+    bh__block block;
+    bh_status status;
+    arena a = {0, 0};
+    collected c;
+    bh__hf_list from;
+    bh__hf_plan p;
+
+    for (i = 0; i < first; i++)
+        stay += t->built[i];
+    for (; i < large; i++) {
+        total += t->built[i];
+        freed += t->block[i].committed;
+    }
+    /* So many pairs at least: where not even they have room, nothing is read in vain. */
+    stay = stay < table->keys ? stay : table->keys;
+    if (bh__hf_make_plan(table, table->keys - stay + count, &p) &&
+        bh__hf_is_beyond(t, p.bytes, freed))
+        return bh__hf_fail_beyond(t, p.bytes, freed);
+    cut_collected(&a, t, first, total, &c);
+    if (a.overflowed || !bh__temporary_take(&memory, &backend->memory, backend->pages, a.at))
+        return fail_merge(total);
+    a.at = (uint64_t)(uintptr_t)memory.memory;
+    cut_collected(&a, t, first, total, &c);
+    if (!collect(t, first, keys, count, &c, total, &from.n)) {
+        bh__temporary_give(&memory, &backend->memory);
+        return fail_merge(total);
+    }
+    from.keys = pointer(c.keys);
+    from.payloads = table->options.value_bytes ? pointer(c.values) : 0;
+    from.payload_bytes = table->options.value_bytes;
+    from.indexed = 0;
+    from.distinct = 1;
+    from.values = 0;
+    from.outcomes = 0;
+    t->held = memory.bytes;
+    status = bh__hf_build(t, &from, freed, &made, &block, &pairs);
+    t->held = 0;
+    bh__temporary_give(&memory, &backend->memory);
+    if (status == BH_ERR_UNSUPPORTED)
+        status = bh__fail(BH_ERR_FULL, "too many keys want the same part of the table");
+    if (!status) {
+        table->keys_moved += pairs - count;
+        bh__hf_replace(t, first, &made, &block, pairs);
+    }
+    return status;
+}
+
+/* The first of the generations that are merged with so many pairs that come. */
+static uint64_t first_to_merge(const bh__hf_table *t, uint64_t coming)
+{
+    uint64_t first = bh__hf_large(t), total = coming + t->tail.tail;
+
+    while (first && (t->built[first - 1] / BH_HF_MERGE_FACTOR <= total ||
+                     first + 2 > BH_HF_GENERATIONS_MOST))
+        total += t->built[--first];
+    return first;
+}
+
+uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, bh_status *why)
+{
+    uint64_t tried = count, slots = t->table.slots;
+
+    while (tried) {
+        uint64_t large = bh__hf_large(t), first = first_to_merge(t, tried);
+        bh_status status;
+
+        if (t->tail.tail - t->gone + tried <= BH_HF_BUFFER_MOST) {
+            if (add_to_buffer(t, keys, tried))
+                return tried;
+            *why = fail_merge(tried);
+            return 0;
+        }
+        status = merge(t, first, keys, tried);
+        if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)
+            status = merge(t, large, keys, tried);
+        if (!status) {
+            t->table.grows += t->table.slots > slots;
+            return tried;
+        }
+        *why = status;
+        /* What there is memory for: fewer, and in the end what still fits in the buffer. */
+        tried = tried > BH_HF_BUFFER_MOST ? tried / 2
+                                          : BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
+    }
+    return 0;
+}
+
+void bh__hf_drop_all(bh__hf_table *t)
+{
+    uint64_t large = bh__hf_large(t), i;
+
+    for (i = 0; i < large; i++)
+        bh__hf_spare_block(t, &t->block[i], t->built[i], bh__hf_slots(&t->geometry.generation[i]));
+    bh__hf_set_keys(t, 0);
+    t->tail.tail = 0;
+    t->gone = 0;
+    publish_buffer(t, 0);
+}
+
+bh_status bh__hf_rebuild(bh__hf_table *t)
+{
+    if (!t->table.keys) {
+        bh__hf_drop_all(t);
+        bh__hf_drop_spare(t);
+        bh__hf_publish(t);
+        return BH_OK;
+    }
+    return merge(t, 0, 0, 0);
+}

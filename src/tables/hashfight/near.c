@@ -1,0 +1,254 @@
+/*
+ * HashFight's policy where cores build, in the host's memory: partitioning the pairs by region, letting
+ * the tasks of BH_HF_PASS_FIGHT fight, and sorting those who lost all rounds into the tail
+ * (bh__hf_fight_near); and inserting into the buffer in place (bh__hf_add_near). far.c has the same for a
+ * device.
+ *
+ * The pairs are partitioned into the very memory that their region's slots will take, so a build needs
+ * no second copy of them; a task takes a region's pairs into its own scratch memory before it writes
+ * the slots.
+ */
+#include "tables/hashfight/policy.h"
+
+/* --- building ------------------------------------------------------------------------------------ */
+
+/* What BH_HF_PASS_FIGHT needs besides the generation, in one block. */
+typedef struct work {
+    bh__block block;
+    uint64_t *counts;
+    uint64_t *keys_at;
+    uint64_t *payloads_at;
+    uint64_t *left;
+    uint64_t *index;
+    uint64_t left_room;
+    void *left_keys[2];
+    uint64_t *left_payloads[2];
+} work;
+
+static void cut_work(arena *a, const bh_table *table, const bh__hf_plan *p, work *w)
+{
+    uint32_t i;
+
+    w->left_room = p->g.regions * p->quota;
+    w->counts = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->keys_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->payloads_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    w->left = (uint64_t *)pointer(cut(a, w->left_room + p->g.regions + 1, 8));
+    w->index = (uint64_t *)pointer(cut(a, w->left_room, 8));
+    for (i = 0; i < 2; i++) {
+        w->left_keys[i] = pointer(cut(a, w->left_room, table->options.key_bytes));
+        w->left_payloads[i] = (uint64_t *)pointer(cut(a, w->left_room, 8));
+    }
+}
+
+static int make_work(const bh_table *table, const bh__hf_plan *p, work *w)
+{
+    const bh__backend *backend = table->backend;
+    arena a = {0, 0};
+
+    cut_work(&a, table, p, w);
+    if (a.overflowed || !bh__block_create(&w->block, &backend->system, BH_PAGES_LAZY, a.at))
+        return 0;
+    a.at = (uint64_t)(uintptr_t)w->block.memory;
+    cut_work(&a, table, p, w);
+    return 1;
+}
+
+/* Whether every region's pairs fit where its slots will be; and where they lie there. */
+static int place_pairs(const bh_table *table, const bh__hf_plan *p, const bh__hf_list *from,
+                       const work *w, uint64_t *most)
+{
+    uint64_t bytes = p->g.region_lines * BH_HF_LINE, key_bytes = table->options.key_bytes, region;
+
+    *most = 0;
+    /* Slots of a round have 32 bits while they fight. */
+    if (p->g.rounds && p->g.round[0].slots >= UINT32_MAX)
+        return 0;
+    for (region = 0; region < p->g.regions; region++) {
+        uint64_t count = w->counts[region], keys;
+
+        if (count > *most)
+            *most = count;
+        if (count >= bytes || count >= UINT32_MAX)
+            return 0;
+        /* Both columns begin at a line: partitioning then writes them in one run. */
+        keys = (count * key_bytes + BH_HF_LINE - 1) / BH_HF_LINE * BH_HF_LINE;
+        if (keys + count * from->payload_bytes > bytes)
+            return 0;
+        w->keys_at[region] = p->g.lines + region * bytes;
+        w->payloads_at[region] = w->keys_at[region] + keys;
+    }
+    return 1;
+}
+
+/* The tail, from those who lost all rounds: sorted by key, one of each. Answers 0 for want of
+ * memory. */
+static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
+{
+    const bh__primitives *p = table->backend->primitives;
+    bh__where where = bh__hf_where(table);
+    uint32_t key_bytes = table->options.key_bytes;
+    uint64_t total = 0, region, i;
+    bh__sort sort;
+
+    for (region = 0; region < job->to->regions; region++)
+        for (i = 0; i < w->left[region]; i++)
+            w->index[total++] = region * job->quota + i;
+    job->to->tail = 0;
+    if (!total)
+        return 1;
+    p->gather(&where, w->left_keys[0], key_bytes, w->index, 8, total, w->left_keys[1]);
+    p->gather(&where, w->left_payloads[0], 8, w->index, 8, total, w->left_payloads[1]);
+    sort.key_bytes = key_bytes;
+    sort.payload_bytes = 8;
+    sort.keys = sort.keys_out = w->left_keys[1];
+    sort.payloads = sort.payloads_out = w->left_payloads[1];
+    sort.n = total;
+    sort.keys_spare = w->left_keys[0];
+    sort.payloads_spare = w->left_payloads[0];
+    if (!p->sort_by_key(&where, &sort) ||
+        !p->reduce_by_key(&where, BH_INSERT, w->left_keys[1], key_bytes, 0, 0, total,
+                          w->left_keys[0], 0, w->left, &job->to->tail))
+        return 0;
+    w->left[job->to->tail] = total;
+    job->left_keys = w->left_keys[1];
+    job->left_payloads = w->left_payloads[1];
+    job->left = w->left;
+    bh__hf_pass(table, BH_HF_PASS_TAIL, job, job->to->tail, BH_HF_PASS_RUNS);
+    return 1;
+}
+
+bh__hf_built bh__hf_fight_near(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                               uint64_t *quota, uint64_t *pairs)
+{
+    const bh__backend *backend = table->backend;
+    const bh__primitives *primitives = backend->primitives;
+    const bh__hf_table *t = (const bh__hf_table *)table;
+    bh__where where = bh__hf_where(table);
+    uint64_t most_slots = p->g.rounds ? p->g.round[0].slots : 0, region;
+    bh__partition partition;
+    bh_hf_fight job;
+    bh__block scratch;
+    bh__hf_built result = BH_HF_NO_MEMORY;
+    work w;
+
+    if (!make_work(table, p, &w))
+        return BH_HF_NO_MEMORY;
+    partition.how.parts = (uint32_t)p->g.regions;
+    partition.how.shift = 0;
+    partition.how.seed = &t->geometry.seed;
+    partition.key_bytes = table->options.key_bytes;
+    partition.payload_bytes = from->payload_bytes;
+    partition.keys = from->keys;
+    partition.payloads = from->payloads;
+    partition.n = from->n;
+    partition.counts = w.counts;
+    partition.keys_at = w.keys_at;
+    partition.payloads_at = from->payload_bytes ? w.payloads_at : 0;
+    if (!primitives->partition_count(&where, &partition))
+        goto no_partition;
+    job.room = 0;
+    if (!place_pairs(table, p, from, &w, &job.room)) {
+        result = BH_HF_TOO_UNEVEN;
+        goto no_scratch;
+    }
+    job.tasks = backend->executor.width(backend->executor.state);
+    job.tasks = job.tasks < p->g.regions ? job.tasks : p->g.regions;
+    job.scratch_bytes =
+        BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, most_slots);
+    if (!bh__block_create(&scratch, &backend->system, backend->pages,
+                          job.tasks * job.scratch_bytes))
+        goto no_scratch;
+    bh__note_peak((bh_table *)(uintptr_t)table,
+                  t->held + p->bytes + scratch.committed + w.block.committed +
+                      (partition.tasks ? partition.task_count * partition.task_bytes : 0));
+    (void)primitives->partition_scatter(&where, &partition);
+
+    bh__hf_find_fillers(table, &p->g);
+    job.geometry = &t->geometry;
+    job.to = &p->g;
+    job.counts = w.counts;
+    job.keys_at = w.keys_at;
+    job.payloads_at = w.payloads_at;
+    job.payload_bytes = from->payload_bytes;
+    job.indexed = from->indexed;
+    job.values = from->values;
+    job.outcomes = from->outcomes;
+    job.scratch = scratch.memory;
+    job.quota = p->quota;
+    job.left_keys = w.left_keys[0];
+    job.left_payloads = w.left_payloads[0];
+    job.left = w.left;
+    job.won = 0;
+    bh__hf_pass(table, BH_HF_PASS_FIGHT, &job, job.tasks, 1);
+    result = BH_HF_BUILT;
+    for (region = 0; region < p->g.regions; region++)
+        if (w.left[region] > p->quota) {
+            *quota = w.left[region] > *quota ? w.left[region] : *quota;
+            result = BH_HF_TOO_MANY_LEFT;
+        }
+    if (result == BH_HF_BUILT && !make_tail(table, &job, &w))
+        result = BH_HF_NO_MEMORY;
+    *pairs = job.won + p->g.tail;
+    bh__block_destroy(&scratch, &backend->system);
+no_scratch:
+    primitives->partition_end(&where, &partition);
+no_partition:
+    bh__block_destroy(&w.block, &backend->system);
+    return result;
+}
+
+/* --- the buffer ---------------------------------------------------------------------------------- */
+
+/* Columns of 4 or 8 bytes, where a handful of rows is handled. */
+static uint64_t row(uint64_t column, uint64_t i, uint32_t bytes)
+{
+    return bytes == 8   ? ((const uint64_t *)pointer(column))[i]
+           : bytes == 4 ? ((const uint32_t *)pointer(column))[i]
+                        : 0;
+}
+
+static void set_row(uint64_t column, uint64_t i, uint32_t bytes, uint64_t value)
+{
+    if (bytes == 8)
+        ((uint64_t *)pointer(column))[i] = value;
+    else if (bytes == 4)
+        ((uint32_t *)pointer(column))[i] = (uint32_t)value;
+}
+
+int bh__hf_add_near(bh__hf_table *t, const void *keys, uint64_t count)
+{
+    uint32_t key_bytes = t->table.options.key_bytes, value_bytes = t->table.options.value_bytes;
+    uint64_t from = (uint64_t)(uintptr_t)keys, i, kept = 0, to;
+    bh_hf_generation *b = &t->tail;
+    uint8_t *gone = (uint8_t *)pointer(b->tail_gone);
+
+    for (i = 0; t->gone && i < b->tail; i++) {
+        if (gone[i])
+            continue;
+        set_row(b->tail_keys, kept, key_bytes, row(b->tail_keys, i, key_bytes));
+        set_row(b->tail_values, kept, value_bytes, row(b->tail_values, i, value_bytes));
+        gone[kept++] = 0;
+    }
+    if (t->gone)
+        b->tail = kept;
+    t->gone = 0;
+    i = b->tail;
+    b->tail += count;
+    /* From the end: until the last new key is in place the others move up. */
+    for (to = b->tail; count; to--) {
+        uint64_t new_key = row(from, count - 1, key_bytes);
+
+        if (i && row(b->tail_keys, i - 1, key_bytes) > new_key) {
+            i--;
+            set_row(b->tail_keys, to - 1, key_bytes, row(b->tail_keys, i, key_bytes));
+            set_row(b->tail_values, to - 1, value_bytes, row(b->tail_values, i, value_bytes));
+        } else {
+            count--;
+            set_row(b->tail_keys, to - 1, key_bytes, new_key);
+            set_row(b->tail_values, to - 1, value_bytes, 0);
+        }
+        gone[to - 1] = 0;
+    }
+    return 1;
+}
