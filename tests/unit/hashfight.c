@@ -25,7 +25,7 @@
 #include "tables/hashfight/layout.h"
 #include "tables/table.h"
 
-/* Pairs that the buffer holds, and pairs of a region: see policy.h and build.c. */
+/* Pairs that the buffer holds, and pairs of a region: see policy.h and near.c. */
 enum { BUFFER = 512, REGION = 32768 };
 
 static bh_context *context;

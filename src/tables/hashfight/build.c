@@ -11,31 +11,6 @@
  */
 #include "tables/hashfight/policy.h"
 
-/* Pairs of a region: what its task needs to fight stays within a second-level cache of two
- * megabytes. On the one machine measured twice as many make building 7% slower, half as many
- * nothing. */
-#ifndef BH_HF_REGION_KEYS
-#define BH_HF_REGION_KEYS 32768
-#endif
-
-/* The same on a device: what a team needs to fight fits in its fast memory, also where a region has
- * more pairs than others. */
-static uint64_t region_keys_far(const bh_table *table)
-{
-    const double f = table->options.hashfight.slots_per_key;
-    const double pair = BH_HF_PAIR(table->options.key_bytes, table->options.value_bytes);
-
-    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f + f / 4));
-}
-
-/* Regions at most, so that partition has a line of each in the cache. */
-#define REGIONS_MOST 2048
-
-static uint64_t regions_most(const bh_table *table)
-{
-    return bh__hf_is_far(table) ? table->backend->primitives->parts_most : REGIONS_MOST;
-}
-
 /* A round has so many slots in each region at least, so that there is a filler. */
 #define ROUND_SLOTS_LEAST 8
 
@@ -92,13 +67,14 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
     double f = table->options.hashfight.slots_per_key, active;
     uint64_t per_line = bh__hf_slots_per_line(table), line = 0, capacity;
     const uint64_t group = BH_HF_LINE_GROUP(per_line);
+    const bh__hf_builder *builder = bh__hf_builder_of(table);
     uint64_t least = BH_HF_TAIL_LEAST;
     bh_hf_generation *g = &p->g;
     arena a = {0, 0};
 
     if (pairs > 1ull << 40)
         return 0;
-    g->regions = pairs / (bh__hf_is_far(table) ? region_keys_far(table) : BH_HF_REGION_KEYS) + 1;
+    g->regions = pairs / builder->region_keys(table) + 1;
     if (g->regions > regions)
         g->regions = regions;
     if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
@@ -118,17 +94,8 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
         line += (r->slots + per_line - 1) / per_line;
         active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
     }
-    if (bh__hf_is_far(table)) {
-        /* A region may have more pairs than its slots are, where they are few: they lie there first. And
-         * those who are left of all regions are one list. */
-        const uint64_t room = bh__hf_room(pairs, g->regions);
-        const uint64_t bytes =
-            lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
-
-        if (line < bytes / BH_HF_LINE + 1)
-            line = bytes / BH_HF_LINE + 1;
-        least = BH_HF_TAIL_LEAST / g->regions + 1;
-    }
+    if (builder->fit)
+        builder->fit(table, pairs, g->regions, &line, &least);
     g->region_lines = (line + group - 1) / group * group;
     /* A region that begins with one pair in a hundred more than others has several times as many left
      * in the end; what one expects is little, so there is room for far more. */
@@ -155,7 +122,7 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
 
 int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p)
 {
-    return lay_out(table, pairs, regions_most(table), 0, p);
+    return lay_out(table, pairs, bh__hf_builder_of(table)->regions_most(table), 0, p);
 }
 
 /* --- the memory of generations ------------------------------------------------------------------- */
@@ -302,7 +269,7 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
 bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
                        bh_hf_generation *made, bh__block *block, uint64_t *pairs)
 {
-    uint64_t quota = 0, regions = regions_most(&t->table);
+    uint64_t quota = 0, regions = t->builder->regions_most(&t->table);
 
     for (;;) {
         int was_spare;
@@ -320,8 +287,7 @@ bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
         p.g.tail_keys += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_values += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_gone += (uint64_t)(uintptr_t)block->memory;
-        result = bh__hf_is_far(&t->table) ? bh__hf_fight_far(&t->table, from, &p, &quota, pairs)
-                                          : bh__hf_fight_near(&t->table, from, &p, &quota, pairs);
+        result = t->builder->fight(&t->table, from, &p, &quota, pairs);
         if (result == BH_HF_BUILT) {
             *made = p.g;
             return BH_OK;

@@ -192,7 +192,7 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
     from.n = batch->n;
     from.outcomes = batch->outcomes;
     from.values = batch->values;
-    from.indexed = batch->outcomes && !bh__hf_is_far(table);
+    from.indexed = batch->outcomes && !t->builder->tell;
     from.distinct = 0;
     from.payload_bytes = !from.indexed             ? table->options.value_bytes
                          : batch->n > UINT32_MAX ? 8
@@ -205,8 +205,8 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
         bh__hf_replace(t, 0, &made, &block, pairs);
         bh__hf_set_keys(t, pairs);
         bh__hf_publish(t);
-        if (bh__hf_is_far(table) && batch->outcomes)
-            bh__hf_tell_far(table, batch->outcomes, batch->n);
+        if (t->builder->tell && batch->outcomes)
+            t->builder->tell(table, batch->outcomes, batch->n);
         /* Room was made for all elements; if many were equal it is far too much. */
         if ((double)pairs * bh__hf_natural_fill(table) < table->options.min_fill * (double)batch->n)
             (void)bh__hf_rebuild(t);

@@ -1,13 +1,17 @@
 /*
  * HashFight's policy where the table is in a device's memory: what it does there through passes over
- * pairs and slots, primitives and copies, because the host cannot touch what lies there. The
- * other files decide as for cores, and come here to build a generation (bh__hf_fight_far; how teams fight
- * is told and drawn in teams.h) and to make the buffer anew (bh__hf_add_far). near.c is the same for cores.
+ * pairs and slots, primitives and copies, because the host cannot touch what lies there. The other files
+ * decide as for cores, and come here, by a bh__hf_builder, to build a generation (fight; how teams fight
+ * is told and drawn in teams.h) and to make the buffer anew (add_to_buffer). near.c has the same for
+ * cores.
  *
  * Memory for a build, besides the generation's 17 bytes for each pair of 4+4 bytes: 20 bytes a pair while
  * they are partitioned, and nothing of that size behind it.
  */
 #include "tables/hashfight/policy.h"
+
+/* Counts of parts that reading has memory for, at most. */
+#define READ_PARTS_MOST (1u << 20)
 
 /* Pairs in columns. */
 typedef struct columns {
@@ -42,6 +46,51 @@ static void give(const bh_table *table, bh__temporary *memory)
     if (memory->memory)
         bh__temporary_give(memory, &table->backend->memory);
     memory->memory = 0;
+}
+
+/* --- plans --------------------------------------------------------------------------------------- */
+
+/* Pairs of a region: what a team needs to fight fits in its fast memory, also where a region has more
+ * pairs than others. */
+static uint64_t region_keys(const bh_table *table)
+{
+    const double f = table->options.hashfight.slots_per_key;
+    const double pair = BH_HF_PAIR(table->options.key_bytes, table->options.value_bytes);
+
+    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f + f / 4));
+}
+
+static uint64_t regions_most(const bh_table *table)
+{
+    return table->backend->primitives->parts_most;
+}
+
+/* How many of a generation's pairs a region may have. More than there ever are, if their hashes are
+ * spread. */
+static uint64_t room_of(uint64_t pairs, uint64_t regions)
+{
+    const uint64_t mean = pairs / regions;
+    uint64_t deviation = 1;
+
+    if (regions == 1)
+        return pairs;
+    while (deviation * deviation < mean)
+        deviation++;
+    return mean + 8 * deviation + 64;
+}
+
+/* A region may have more pairs than its slots are, where they are few: they lie there first. And those
+ * who are left of all regions are one list. */
+static void fit(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
+                uint64_t *least)
+{
+    const uint64_t room = room_of(pairs, regions);
+    const uint64_t bytes =
+        lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
+
+    if (*lines < bytes / BH_HF_LINE + 1)
+        *lines = bytes / BH_HF_LINE + 1;
+    *least = *least / regions + 1;
 }
 
 /* --- building ------------------------------------------------------------------------------------ */
@@ -99,7 +148,7 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
     const uint64_t slots = p->g.rounds ? p->g.round[0].slots : 0;
     arena a = {0, 0};
 
-    job->room = bh__hf_room(n, p->g.regions);
+    job->room = room_of(n, p->g.regions);
     job->teams = p->g.regions;
     /* Slots of a region, and numbers of pairs, have 32 bits while they fight, and some to spare for the
      * threads that count them. Only keys that all want one region are so many. */
@@ -196,8 +245,8 @@ static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int
     return result;
 }
 
-bh__hf_built bh__hf_fight_far(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
-                              uint64_t *quota, uint64_t *pairs)
+static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                          uint64_t *quota, uint64_t *pairs)
 {
     bh_hf_teams job = begin_job(table);
     bh__hf_built result = BH_HF_BUILT;
@@ -231,7 +280,7 @@ bh__hf_built bh__hf_fight_far(const bh_table *table, const bh__hf_list *from, bh
     return result;
 }
 
-void bh__hf_tell_far(const bh_table *table, uint8_t *outcomes, uint64_t n)
+static void tell(const bh_table *table, uint8_t *outcomes, uint64_t n)
 {
     bh_hf_teams job = begin_job(table);
 
@@ -260,7 +309,7 @@ static void cut_aside(arena *a, const bh_table *table, aside *to)
     to->counts = (uint64_t *)pointer(cut(a, to->parts, 8));
 }
 
-uint64_t bh__hf_aside_bytes(const bh_table *table)
+static uint64_t aside_bytes(const bh_table *table)
 {
     arena a = {0, 0};
     aside all;
@@ -269,7 +318,7 @@ uint64_t bh__hf_aside_bytes(const bh_table *table)
     return a.at;
 }
 
-int bh__hf_add_far(bh__hf_table *t, const void *keys, uint64_t count)
+static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
 {
     const bh_table *table = &t->table;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
@@ -304,3 +353,39 @@ int bh__hf_add_far(bh__hf_table *t, const void *keys, uint64_t count)
     t->gone = 0;
     return 1;
 }
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
+{
+    bh__where where = bh__hf_where(table);
+
+    return table->backend->primitives->scan(&where, counts, 8, parts, 0, counts, sum);
+}
+
+static uint64_t counts(const bh_table *table, uint64_t first)
+{
+    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
+    uint64_t most = 0, i;
+
+    for (i = first; i < g->generations; i++) {
+        uint64_t parts = bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)) /
+                             BH_HF_EXPORT_PART_FAR + 1;
+
+        most = parts > most ? parts : most;
+    }
+    return most < READ_PARTS_MOST ? most : READ_PARTS_MOST;
+}
+
+const bh__hf_builder bh__hf_far = {
+    region_keys,
+    regions_most,
+    fit,
+    fight,
+    tell,
+    add_to_buffer,
+    aside_bytes,
+    BH_HF_EXPORT_PART_FAR,
+    add_up,
+    counts,
+};

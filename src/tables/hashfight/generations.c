@@ -22,9 +22,8 @@
  * random reads must also look for the page. On huge pages it pays nowhere (docs/decisions/0007). */
 #define REGIONS_PAY_BYTES (192ull << 20)
 
-/* Counts that are on the stack; on a device temporary memory has this many at most. */
+/* Counts that are on the stack. */
 #define READ_PARTS 256
-#define READ_PARTS_FAR (1u << 20)
 
 /* --- the list ------------------------------------------------------------------------------------ */
 
@@ -121,56 +120,30 @@ void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *mad
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
-/* Turns the numbers of pairs in parts into how many are before each, and gives their sum. */
-static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
-{
-    bh__where where = bh__hf_where(table);
-    uint64_t i;
-
-    if (bh__hf_is_far(table))
-        return table->backend->primitives->scan(&where, counts, 8, parts, 0, counts, sum);
-    *sum = 0;
-    for (i = 0; i < parts; i++) {
-        uint64_t here = counts[i];
-
-        counts[i] = *sum;
-        *sum += here;
-    }
-    return 1;
-}
-
-uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell)
-{
-    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
-
-    return (bh_hf_cells(&g->generation[generation], bh__hf_slots_per_line(table)) - cell) /
-               BH_HF_EXPORT_PART_FAR + 1;
-}
-
 int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
                 uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied)
 {
     const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
     uint64_t cells = bh_hf_cells(&g->generation[generation], bh__hf_slots_per_line(table));
-    int far = bh__hf_is_far(table);
+    const bh__hf_builder *builder = bh__hf_builder_of(table);
     bh_hf_export job;
 
     *copied = 0;
     job.geometry = g;
     job.from = generation;
-    job.part = far ? BH_HF_EXPORT_PART_FAR : BH_HF_EXPORT_PART;
+    job.part = builder->part;
     job.counts = counts;
     while (*cell < cells && *copied < room) {
         uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;
 
         parts = parts < counts_room ? parts : counts_room;
-        /* Parts are small there: not far more of them than there is room for. */
-        if (far && (parts - 1) / 4 > (room - *copied) / job.part)
+        /* Far, parts are small: not many more of them than there is room for. */
+        if (bh__hf_is_far(table) && (parts - 1) / 4 > (room - *copied) / job.part)
             parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
         job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
         bh__hf_pass(table, BH_HF_PASS_COUNT, &job, parts, 1);
-        if (!add_up(table, counts, parts, &sum))
+        if (!builder->add_up(table, counts, parts, &sum))
             return 0;
         job.room = room - *copied;
         job.keys = (unsigned char *)keys + *copied * table->options.key_bytes;
@@ -185,39 +158,26 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
     return 1;
 }
 
-/* Memory for the counts of an export of so many pairs: far alone. Answers 0 when there is none. */
-static int take_counts(const bh_table *table, uint64_t room, bh__temporary *memory,
-                       uint64_t *parts)
-{
-    const bh__backend *backend = table->backend;
-    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
-    uint64_t most = 0, i;
-
-    for (i = 0; i < g->generations; i++) {
-        uint64_t of_this = bh__hf_parts_far(table, i, 0);
-
-        most = of_this > most ? of_this : most;
-    }
-    /* See bh__hf_read. */
-    *parts = room / BH_HF_EXPORT_PART_FAR * 4 + 1;
-    *parts = *parts < most ? *parts : most;
-    *parts = *parts < READ_PARTS_FAR ? *parts : READ_PARTS_FAR;
-    return bh__temporary_take(memory, &backend->memory, backend->pages, *parts * 8);
-}
-
 uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
     const bh_hf_geometry *g = &bh__hf_of(table)->geometry;
-    int far = bh__hf_is_far(table), read = 1;
+    const bh__hf_builder *builder = bh__hf_builder_of(table);
+    const bh__backend *backend = table->backend;
     uint64_t near[READ_PARTS], *counts = near, parts = READ_PARTS, before = 0, copied = 0, i;
+    uint64_t most = builder->counts(table, 0);
     bh__temporary memory;
+    int read = 1;
 
     if (!g->generations || !room)
         return 0;
-    if (far && !take_counts(table, room, &memory, &parts))
-        return BH__EXPORT_NO_MEMORY;
-    if (far)
+    if (most) {
+        /* See bh__hf_read. */
+        parts = room / builder->part * 4 + 1;
+        parts = parts < most ? parts : most;
+        if (!bh__temporary_take(&memory, &backend->memory, backend->pages, parts * 8))
+            return BH__EXPORT_NO_MEMORY;
         counts = (uint64_t *)(void *)memory.memory;
+    }
     for (i = 0; read && i < g->generations; i++) {
         uint64_t cells = bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)), here = 0;
 
@@ -234,28 +194,18 @@ uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
         }
         before += cells;
     }
-    if (far)
-        bh__temporary_give(&memory, &table->backend->memory);
+    if (most)
+        bh__temporary_give(&memory, &backend->memory);
     return read ? copied : BH__EXPORT_NO_MEMORY;
 }
 
 /* --- merging ------------------------------------------------------------------------------------- */
 
-/* See bh__hf_add_near. */
-static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
-{
-    if (!(bh__hf_is_far(&t->table) ? bh__hf_add_far(t, keys, count)
-                                   : bh__hf_add_near(t, keys, count)))
-        return 0;
-    publish_buffer(t, bh__hf_large(t));
-    return 1;
-}
-
 /* Where the new generation's pairs are collected. */
 typedef struct collected {
     uint64_t keys;
     uint64_t values;
-    uint64_t *counts; /* far */
+    uint64_t *counts; /* unless they are on the stack */
     uint64_t parts;
 } collected;
 
@@ -263,16 +213,10 @@ static void cut_collected(arena *a, const bh__hf_table *t, uint64_t first, uint6
                           collected *c)
 {
     const bh_table *table = &t->table;
-    uint64_t i;
 
     c->keys = cut(a, total, table->options.key_bytes);
     c->values = cut(a, total, table->options.value_bytes);
-    for (i = first, c->parts = 0; bh__hf_is_far(table) && i < t->geometry.generations; i++) {
-        uint64_t parts = bh__hf_parts_far(table, i, 0);
-
-        c->parts = c->parts < parts ? parts : c->parts;
-    }
-    c->parts = c->parts < READ_PARTS_FAR ? c->parts : READ_PARTS_FAR;
+    c->parts = t->builder->counts(table, first);
     c->counts = (uint64_t *)pointer(cut(a, c->parts, 8));
 }
 
@@ -283,16 +227,15 @@ static int collect(const bh__hf_table *t, uint64_t first, const void *keys, uint
 {
     const bh_table *table = &t->table;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
-    int far = bh__hf_is_far(table);
-    uint64_t near[READ_PARTS], copied, i;
+    uint64_t near[READ_PARTS], *counts = to->parts ? to->counts : near, copied, i;
+    const uint64_t parts = to->parts ? to->parts : READ_PARTS;
 
     *n = 0;
     for (i = first; i < t->geometry.generations; i++) {
         uint64_t cell = 0;
 
-        if (!bh__hf_read(table, i, &cell, far ? to->counts : near, far ? to->parts : READ_PARTS,
-                         pointer(to->keys + *n * key_bytes), pointer(to->values + *n * value_bytes),
-                         room - *n, &copied))
+        if (!bh__hf_read(table, i, &cell, counts, parts, pointer(to->keys + *n * key_bytes),
+                         pointer(to->values + *n * value_bytes), room - *n, &copied))
             return 0;
         *n += copied;
     }
@@ -387,10 +330,12 @@ uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, b
         bh_status status;
 
         if (t->tail.tail - t->gone + tried <= BH_HF_BUFFER_MOST) {
-            if (add_to_buffer(t, keys, tried))
-                return tried;
-            *why = fail_merge(tried);
-            return 0;
+            if (!t->builder->add_to_buffer(t, keys, tried)) {
+                *why = fail_merge(tried);
+                return 0;
+            }
+            publish_buffer(t, large);
+            return tried;
         }
         status = merge(t, first, keys, tried);
         if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)

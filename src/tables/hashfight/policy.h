@@ -30,8 +30,11 @@
 /* Runs that one task of a pass works on. */
 #define BH_HF_PASS_RUNS 4096
 
+typedef struct bh__hf_builder bh__hf_builder;
+
 typedef struct bh__hf_table {
     bh_table table;
+    const bh__hf_builder *builder;
     bh_hf_geometry geometry;
     bh__block block[BH_HF_GENERATIONS_MOST]; /* of each generation; the buffer's is apart */
     uint64_t built[BH_HF_GENERATIONS_MOST];  /* pairs that each had when it was built */
@@ -67,20 +70,6 @@ typedef struct bh__hf_plan {
     uint64_t bytes;
 } bh__hf_plan;
 
-/* Far: how many of a generation's pairs a region may have. More than there ever are, if their hashes are
- * spread. */
-static inline uint64_t bh__hf_room(uint64_t pairs, uint64_t regions)
-{
-    const uint64_t mean = pairs / regions;
-    uint64_t deviation = 1;
-
-    if (regions == 1)
-        return pairs;
-    while (deviation * deviation < mean)
-        deviation++;
-    return mean + 8 * deviation + 64;
-}
-
 /* What became of an attempt to build. */
 typedef enum bh__hf_built {
     BH_HF_BUILT,
@@ -89,6 +78,52 @@ typedef enum bh__hf_built {
     BH_HF_TOO_MANY_LEFT,
     BH_HF_NO_MEMORY
 } bh__hf_built;
+
+/*
+ * What is done in one way by cores, in the host's memory (near.c), and in another by a device, in memory
+ * that the host cannot touch (far.c): building, and reading what was built. A table's creation chooses
+ * one of the two.
+ */
+struct bh__hf_builder {
+    /* Of a generation: pairs of a region as one expects them, and regions at most. */
+    uint64_t (*region_keys)(const bh_table *table);
+    uint64_t (*regions_most)(const bh_table *table);
+
+    /* Corrects a plan for so many pairs in so many regions: *lines is what the slots of a region need,
+     * *least how many places in the tail each has at least. NULL: nothing is to be corrected. */
+    void (*fit)(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
+                uint64_t *least);
+
+    /* Partitions the list into the generation's memory and lets it fight there. *quota receives what
+     * BH_HF_TOO_MANY_LEFT would need, *pairs how many the generation has. */
+    bh__hf_built (*fight)(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
+                          uint64_t *quota, uint64_t *pairs);
+
+    /* Sets the outcomes of elements that have all been inserted. NULL: `fight` sets them, and the list
+     * may be `indexed`. */
+    void (*tell)(const bh_table *table, uint8_t *outcomes, uint64_t n);
+
+    /* The buffer gets the new keys, sorted, none of which is there, without values; it has room. Answers
+     * 0 for want of memory: then nothing has changed. */
+    int (*add_to_buffer)(bh__hf_table *t, const void *keys, uint64_t count);
+
+    /* Memory that it works in, cut from the buffer's block behind the buffer (`aside`). */
+    uint64_t (*aside_bytes)(const bh_table *table);
+
+    /* Cells of a part when pairs are read (BH_HF_PASS_COUNT). */
+    uint64_t part;
+
+    /* Turns the numbers of pairs in parts into how many are before each, and gives their sum. Answers 0
+     * for want of memory. */
+    int (*add_up)(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum);
+
+    /* How many such numbers the generations from `first` on need memory for, of the table's kind. 0: the
+     * stack has them. */
+    uint64_t (*counts)(const bh_table *table, uint64_t first);
+};
+
+extern const bh__hf_builder bh__hf_near; /* cores, in the host's memory */
+extern const bh__hf_builder bh__hf_far;  /* a device, in its own */
 
 /* --- for all files ------------------------------------------------------------------------------- */
 
@@ -100,6 +135,11 @@ static inline bh__hf_table *bh__hf_of(bh_table *table)
 static inline uint64_t bh__hf_slots_per_line(const bh_table *table)
 {
     return BH_HF_SLOTS(table->options.key_bytes, table->options.value_bytes);
+}
+
+static inline const bh__hf_builder *bh__hf_builder_of(const bh_table *table)
+{
+    return ((const bh__hf_table *)table)->builder;
 }
 
 /* Whether the table is in a device's memory. */
@@ -236,28 +276,5 @@ bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes);
  * `freed` bytes given back; and the failure that says so. */
 int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
 bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
-
-/* --- near.c and far.c ---------------------------------------------------------------------------- */
-
-/* Partitions the list into the generation's memory and lets it fight there. *quota receives what
- * BH_HF_TOO_MANY_LEFT would need, *pairs how many the generation has. */
-bh__hf_built bh__hf_fight_near(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
-                               uint64_t *quota, uint64_t *pairs);
-bh__hf_built bh__hf_fight_far(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
-                              uint64_t *quota, uint64_t *pairs);
-
-/* The buffer gets the new keys, sorted, none of which is there, without values; it has room. Answers 0
- * for want of memory, which happens far alone: then nothing has changed. */
-int bh__hf_add_near(bh__hf_table *t, const void *keys, uint64_t count);
-int bh__hf_add_far(bh__hf_table *t, const void *keys, uint64_t count);
-
-/* Memory that making the buffer anew takes, cut from the same block. */
-uint64_t bh__hf_aside_bytes(const bh_table *table);
-
-/* The elements of the call are all INSERTED. */
-void bh__hf_tell_far(const bh_table *table, uint8_t *outcomes, uint64_t n);
-
-/* Of a generation in a device's memory, from a cell on: parts in which it is read. */
-uint64_t bh__hf_parts_far(const bh_table *table, uint64_t generation, uint64_t cell);
 
 #endif
