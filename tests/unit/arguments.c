@@ -246,6 +246,10 @@ static void unknown_enums(void **state)
     check_create(&options, BH_OK, "dycuckoo by name");
     options.design = (bh_design)6;
     check_create(&options, BH_ERR_ARGUMENT, "design 6");
+    options.design = (bh_design)1000;
+    check_create(&options, BH_ERR_UNSUPPORTED, "a design that only a build for tests has");
+    options.design = (bh_design)2000;
+    check_create(&options, BH_ERR_ARGUMENT, "design 2000");
     options.design = (bh_design)0x7fffffff;
     check_create(&options, BH_ERR_ARGUMENT, "design 2^31 - 1");
     options = table_options(4, 4, 10);
