@@ -494,17 +494,19 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     while (design->number != o->design)
         design++;
     pthread_mutex_lock(&mutex);
-    while (k->scalar && k->scalar != scalar)
+    while (k < made + sizeof made / sizeof made[0] && k->scalar && k->scalar != scalar)
         k++;
     if (k == made + sizeof made / sizeof made[0])
         abort();
-    k->scalar = scalar;
-    k->design = design;
-    k->key_bytes = o->key_bytes;
-    k->value_bytes = o->value_bytes;
-    k->has_regions = o->design == BH_DYCUCKOO && !(o->dycuckoo.values_apart && o->value_bytes);
-    k->known.descriptor_bytes = design->descriptor_bytes;
-    k->known.job_bytes = design->job_bytes;
+    if (!k->scalar) { /* made once: what is made already is read without the mutex */
+        k->scalar = scalar;
+        k->design = design;
+        k->key_bytes = o->key_bytes;
+        k->value_bytes = o->value_bytes;
+        k->has_regions = o->design == BH_DYCUCKOO && !(o->dycuckoo.values_apart && o->value_bytes);
+        k->known.descriptor_bytes = design->descriptor_bytes;
+        k->known.job_bytes = design->job_bytes;
+    }
     pthread_mutex_unlock(&mutex);
     return &k->known;
 }
