@@ -32,9 +32,9 @@ list(TRANSFORM designs REPLACE ".*tables/([a-z]+)/.*" "\\1")
 list(GET designs 0 first_design)
 
 set(cuda_parts)
-# A source of src/cuda once more, with definitions.
+# A source of src/cuda/device once more, with definitions.
 function(bulkhash_cuda_part name source design)
-  add_library(bulkhash_cuda_${name} OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/${source})
+  add_library(bulkhash_cuda_${name} OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/device/${source})
   target_compile_definitions(bulkhash_cuda_${name} PRIVATE
     BH_THIS_DESIGN="tables/${design}/design.h" ${ARGN})
   set_target_properties(bulkhash_cuda_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -54,9 +54,9 @@ foreach(schedule ${compared})
   bulkhash_cuda_part(${schedule} schedule.cu ${first_design} BH_CUDA_TILE=${tile} BH_CUDA_LANES=${lanes})
 endforeach()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cu ${PROJECT_SOURCE_DIR}/src/cuda/*/*.cu)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/device/*.cu ${PROJECT_SOURCE_DIR}/src/cuda/device/*/*.cu)
 foreach(source schedule find update)
-  list(REMOVE_ITEM cuda_sources ${PROJECT_SOURCE_DIR}/src/cuda/${source}.cu)
+  list(REMOVE_ITEM cuda_sources ${PROJECT_SOURCE_DIR}/src/cuda/device/${source}.cu)
 endforeach()
 add_library(bulkhash_cuda_others OBJECT ${cuda_sources})
 set_target_properties(bulkhash_cuda_others PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -82,7 +82,7 @@ endforeach()
 list(REMOVE_ITEM cuda_parts ${updates})
 
 # For tests of histories the kernels of one pair of widths stamp what they do.
-add_library(bulkhash_cuda_stamps OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/update.cu)
+add_library(bulkhash_cuda_stamps OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/device/update.cu)
 target_compile_definitions(bulkhash_cuda_stamps PRIVATE BH_CUDA_STAMPS=1 BH_CUDA_APART=0
   BH_THIS_DESIGN="tables/${first_design}/design.h")
 set_target_properties(bulkhash_cuda_stamps PROPERTIES POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)
@@ -110,9 +110,9 @@ foreach(part bulkhash_cuda bulkhash_cuda_stamped bulkhash_cuda_stamps ${cuda_par
 endforeach()
 # Our own kernels shall not spill. A few of CUB's do, by some bytes.
 set(own_kernels ${cuda_sources})
-list(REMOVE_ITEM own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/primitives.cu)
+list(REMOVE_ITEM own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/device/primitives.cu)
 foreach(source schedule find update)
-  list(APPEND own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/${source}.cu)
+  list(APPEND own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/device/${source}.cu)
 endforeach()
 set_property(SOURCE ${own_kernels} APPEND PROPERTY COMPILE_OPTIONS -Xptxas=-warn-spills)
 set_target_properties(bulkhash_cuda PROPERTIES

@@ -7,7 +7,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/tables/*.c
   ${PROJECT_SOURCE_DIR}/src/storage/*.c
   ${PROJECT_SOURCE_DIR}/src/cpu/*.c
-  ${PROJECT_SOURCE_DIR}/src/cuda/*.c
+  ${PROJECT_SOURCE_DIR}/src/cuda/host/*.c
   ${PROJECT_SOURCE_DIR}/src/api/*.c)
 set(unit_source ${PROJECT_SOURCE_DIR}/src/cpu/unit.c)
 list(REMOVE_ITEM library_sources ${unit_source})

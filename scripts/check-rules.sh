@@ -9,8 +9,10 @@
 # src/: no printing, no exit, no standalone fences, atomics through base/atomic.h alone.
 # src/tables: no header of a platform and none of libc but stdint, stddef and stdbool, no #if about
 # a vendor, no call of libc.
-# src/cpu, src/cuda, src/api: no design is named, but in its own subfolder there (src/cuda/dycuckoo); what a
-# design is called, and what its names begin with, is read from src/tables/*/design.h.
+# src/cpu, src/cuda, src/api: no design is named, but in its own subfolder there (src/cuda/device/dycuckoo);
+# what a design is called, and what its names begin with, is read from src/tables/*/design.h.
+# src/cuda/host includes nothing of src/cuda/device, nor the other way round.
+# src/: no two files have one name, but those that every design or both backends have (twins below).
 # Nowhere: a warning or a sanitizer switched off.
 set -euo pipefail
 export LC_ALL=C
@@ -45,6 +47,8 @@ BEGIN {
     for (i = 1; i <= count; i++)
         if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/)
             read_design(files[i])
+    split("design.h layout.h ops.h policy.c expand.h backend.c backend.h batch.c", twin, " ")
+    for (i in twin) twins[twin[i]] = 1
     for (i = 1; i <= count; i++)
         check_file(files[i])
     if (!count) {
@@ -70,7 +74,7 @@ function read_design(name,    line, part) {
 # A design is named outside its own folders, where the schedules of all are.
 function check_designs(line, folder,    i) {
     for (i = 1; i <= design_count; i++)
-        if (index(name_now, "src/" folder "/" designs[i] "/") != 1 && tolower(line) ~ names_of[i])
+        if (name_now !~ ("^src/" folder "/([a-z]+/)?" designs[i] "/") && tolower(line) ~ names_of[i])
             violation("names the design " designs[i] "; what a design is stands in src/tables/" designs[i])
 }
 
@@ -151,6 +155,8 @@ function check_include(line, folder,    quoted, header, here, found, other) {
         return
     }
     other = folder_of(found)
+    if ((name_now found) ~ /^src\/cuda\/host\/.*src\/cuda\/device\/|^src\/cuda\/device\/.*src\/cuda\/host\//)
+        violation("includes " found ", the other half")
     if (other == folder || other == "include") return
     if (folder == "include") violation("the public header includes " found)
     else if (folder in public_only) violation("includes " found "; it may use the public header only")
@@ -161,6 +167,9 @@ function check_include(line, folder,    quoted, header, here, found, other) {
 function check_file(name,    line, code, folder) {
     name_now = name
     line_number = 0
+    base = name
+    sub(/^.*\//, "", base)
+    if (name ~ /^src\// && !(base in twins) && named[base]++) violation("a second file of this name in src")
     in_comment = 0
     folder = folder_of(name)
     while ((getline line < name) > 0) {
@@ -214,10 +223,11 @@ make_tree() { # make_tree ROOT: a small tree that keeps every rule
         printf '#include <stddef.h>\n#include "targets/target.h"\n#include "layout.h"\n' >src/tables/one/ops.h
         printf '#include "base/base.h"\n' >src/tables/one/layout.h
         printf '#define BH_DESIGN_NUMBER BH_ONE\n#define BH_DESIGN_PREFIX bh_o_\n' >src/tables/one/design.h
-        mkdir -p src/cuda/one
-        printf '/* one */\n#include "tables/one/ops.h"\nint bh_o_launch(void);\n' >src/cuda/one/unit.cu
+        mkdir -p src/cuda/{host,device/one}
+        printf '/* one */\n#include "tables/one/ops.h"\nint bh_o_launch(void);\n' >src/cuda/device/one/one.cu
+        printf 'int x;\n' >src/cuda/host/call.h
         printf '#include "targets/target.h"\nstatic const char *m = "exit(1)"; // abort()\n' >src/cpu/unit.c
-        printf '/* not the design one */\n#include BH_THIS_DESIGN\n' >src/cuda/unit.cu
+        printf '/* not the design one */\n#include BH_THIS_DESIGN\n' >src/cuda/device/step.cu
         printf '#include "cpu/unit.c"\nint f(void) { system->exit(1); return snprintf(a, 1, "x"); }\n' >src/api/table.c
         printf '#include "bulkhash/bulkhash.h"\n#include "main.h"\n#include <stdio.h>\n' >cli/main.c
         printf '\n' >cli/main.h
@@ -255,8 +265,10 @@ src/storage/tier.h|#include "api/table.c"
 src/tables/one/ops.h|#include "cpu/unit.c"
 src/tables/one/ops.h|#  include  <api/table.c>
 src/cpu/unit.c|#include "api/table.c"
-src/cpu/unit.c|#include "../cuda/unit.cu"
-src/cuda/unit.cu|#include "cpu/unit.c"
+src/cpu/unit.c|#include "../cuda/device/step.cu"
+src/cuda/device/step.cu|#include "cpu/unit.c"
+src/cuda/device/step.cu|#include "cuda/host/call.h"
+src/cuda/host/call.h|#include "cuda/device/step.cu"
 src/api/table.c|#include "cli/main.h"
 src/api/table.c|#include "../../cli/main.h"
 src/api/table.c|#include "support/model.h"
@@ -285,12 +297,17 @@ src/cpu/unit.c|__sync_synchronize();
 src/cpu/unit.c|int f(int *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 src/cpu/unit.c|#include "tables/one/layout.h"
 src/cpu/unit.c|static int x = BH_ONE;
-src/cuda/unit.cu|int bh_o_begin(void);
+src/cuda/device/step.cu|int bh_o_begin(void);
+src/cuda/host/call.h|int bh_o_begin(void);
 src/api/table.c|static const char *f = "one or two";
 src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
 cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);
 tests/unit/contract.c|int x; // NOLINT
 END
+    make_tree "$root/tree"
+    cp "$root/tree/src/base/base.h" "$root/tree/src/storage/base.h"
+    cases=$((cases + 1))
+    said=$(check "$root/tree") && { echo "self-test: not noticed: two files of one name" >&2; failed=1; }
     ((failed == 0)) && echo "self-test: $cases broken rules, all noticed"
     return "$failed"
 }

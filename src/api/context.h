@@ -2,8 +2,8 @@
 #ifndef BH_API_CONTEXT_H
 #define BH_API_CONTEXT_H
 
-#include "cpu/cpu.h"
-#include "cuda/cuda.h"
+#include "cpu/backend.h"
+#include "cuda/host/backend.h"
 
 struct bh_context {
     bh_system system; /* frees the context itself */

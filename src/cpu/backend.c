@@ -1,5 +1,5 @@
 /* The CPU backend: which kernels, which executor, how passes run. */
-#include "cpu/cpu.h"
+#include "cpu/backend.h"
 
 #include "base/error.h"
 #include "base/run.h"

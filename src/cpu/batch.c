@@ -25,7 +25,7 @@
  * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
  * failed, the call asks for it no more: it does what can be done without.
  */
-#include "cpu/cpu.h"
+#include "cpu/backend.h"
 
 #include "base/atomic.h"
 #include "cpu/ordered.h"

@@ -27,7 +27,7 @@
 #include "cpu/ordered.h"
 
 #include "base/run.h"
-#include "cpu/cpu.h"
+#include "cpu/backend.h"
 #include "storage/temporary.h"
 
 /* The loops are plain C on any target. */

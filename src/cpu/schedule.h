@@ -25,7 +25,7 @@
 #ifndef BH_CPU_SCHEDULE_H
 #define BH_CPU_SCHEDULE_H
 
-#include "base/ops.h"
+#include "base/operations.h"
 #include "tables/answer.h"
 
 /* Operations in flight. On the one machine measured 32, 48 and 64 are alike, 96 finds and inserts 3

@@ -2,9 +2,9 @@
  * What the library asks of a GPU: the module.
  *
  * Device code, and everything that speaks to the CUDA runtime, is in a shared library of its own,
- * libbulkhash_cuda.so, which is looked for when a program asks for a context on "cuda" (find.c).
+ * libbulkhash_cuda.so, which is looked for when a program asks for a context on "cuda" (host/load.c).
  * So the library itself needs no CUDA to be built, installed or run. What calls do on
- * a GPU (batch.c, backend.c) is plain C on this table of functions; a test puts another module in
+ * a GPU (host/batch.c, host/backend.c) is plain C on this table of functions; a test puts another module in
  * its place, whose GPU is made of host memory that the host may not touch.
  *
  * Functions that answer an int answer 0, or an error's number that `message` makes words of.

@@ -9,7 +9,7 @@
 #ifndef BH_PRIMITIVES_ALONG_H
 #define BH_PRIMITIVES_ALONG_H
 
-#include "primitives/words.h"
+#include "primitives/columns.h"
 
 /* Rows of a flag each that are looked at together. */
 #define BH_ALONG_BLOCK 64u

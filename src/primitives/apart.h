@@ -7,7 +7,7 @@
 #ifndef BH_PRIMITIVES_APART_H
 #define BH_PRIMITIVES_APART_H
 
-#include "primitives/words.h"
+#include "primitives/columns.h"
 
 /* Rows between asking for a line and using it: more than the lines that a core waits for at once. */
 #define BH_APART_AHEAD 64u

@@ -1,7 +1,7 @@
 /*
  * The data-parallel primitives: what phased designs (HashFight) and ordered batches are
  * built from. One interface; the CPU's functions are in this folder, compiled once for each
- * instruction set, and a GPU's (cuda/primitives.cu) stand behind the same names.
+ * instruction set, and a GPU's (cuda/device/primitives.cu) stand behind the same names.
  *
  * All work on *columns*: arrays of words of 4 or 8 bytes. A pair is a row of two columns,
  * keys and payloads. Where a width is a parameter it is 4 or 8; a payload may have width 0

@@ -9,7 +9,7 @@
 #ifndef BH_PRIMITIVES_ROWS_H
 #define BH_PRIMITIVES_ROWS_H
 
-#include "primitives/words.h"
+#include "primitives/columns.h"
 
 typedef struct bh_row {
     uint64_t key;

@@ -15,7 +15,7 @@
 
 #include "targets/target.h"
 
-#include "base/ops.h"
+#include "base/operations.h"
 #include "tables/table.h"
 
 /* What elements answer that do the same to the same key right behind one that answered `first`, which

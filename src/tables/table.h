@@ -17,7 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/gate.h"
-#include "base/ops.h"
+#include "base/operations.h"
 #include "bulkhash/bulkhash.h"
 #include "primitives/primitives.h"
 #include "storage/block.h"

@@ -22,8 +22,8 @@
  * all lanes' parts.
  *
  * With BH_CUDA_QUIET 1 loads and stores are plain: for kernels beside which nobody writes, as those
- * of lookups are (src/cuda/batch.c). What is loaded twice, to see whether it has changed, is loaded
- * once then. Insertions by region are such kernels, too (src/cuda/dycuckoo/regions.h); where several threads
+ * of lookups are (src/cuda/host/batch.c). What is loaded twice, to see whether it has changed, is loaded
+ * once then. Insertions by region are such kernels, too (src/cuda/device/dycuckoo/by_region.h); where several threads
  * want one bucket there, what is loaded is no more than a hint, which a swap looks at again.
  */
 #ifndef BH_TARGETS_CUDA_H

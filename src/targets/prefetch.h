@@ -2,7 +2,7 @@
 #ifndef BH_TARGETS_PREFETCH_H
 #define BH_TARGETS_PREFETCH_H
 
-#include "targets/cpu.h"
+#include "targets/host.h"
 
 BH_FN void bh_bring(const void *p)
 {

@@ -2,7 +2,7 @@
 #ifndef BH_TARGETS_WORDS_H
 #define BH_TARGETS_WORDS_H
 
-#include "targets/cpu.h"
+#include "targets/host.h"
 
 #include "targets/gather.h"
 

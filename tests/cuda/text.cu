@@ -1,7 +1,7 @@
 /*
  * DyCuckoo's operation text on a GPU for tiles of 8 threads and pairs of 8+8 bytes, which the module does
  * not have: it has tiles to compare them, for 4-byte keys and values (schedule.cu). The kernels of
- * src/cuda/kernels.h work on a table that is laid out here. Every pair that was inserted is found, with
+ * src/cuda/device/kernels.h work on a table that is laid out here. Every pair that was inserted is found, with
  * its value, and nothing else is; where many threads insert, erase and update few keys at once,
  * each key's changes add up to whether it is there, in one slot; and where they find or insert few keys,
  * all are given the value of the one that inserted.

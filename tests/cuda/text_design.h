@@ -2,4 +2,4 @@
 #define BH_KEY_BYTES 8
 #define BH_VALUE_BYTES 8
 #define BH_APART 0
-#include "cuda/kernels.h"
+#include "cuda/device/kernels.h"

@@ -230,7 +230,7 @@ static int wait_for(bh__gpu *gpu, uint32_t which)
  * --------------------------------------------------------------------------------------------- */
 
 /* Where the elements of slices write down when they were begun and done, as kernels built for that do
- * (src/cuda/kernels.h). */
+ * (src/cuda/device/kernels.h). */
 static uint64_t *stamps, ticks;
 
 int __attribute__((visibility("default"))) bh__cuda_stamp(void *to);

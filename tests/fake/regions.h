@@ -1,4 +1,4 @@
-/* The schedule of src/cuda/dycuckoo/regions.h for the fake module: its text, run by one thread. */
+/* The schedule of src/cuda/device/dycuckoo/by_region.h for the fake module: its text, run by one thread. */
 #ifndef TESTS_FAKE_REGIONS_H
 #define TESTS_FAKE_REGIONS_H
 

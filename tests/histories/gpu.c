@@ -21,7 +21,7 @@
 #include "support/random.h"
 #include "support/tables.h"
 
-/* From so many elements on a call runs in stages (src/cuda/gpu.h). */
+/* From so many elements on a call runs in stages (src/cuda/device/gpu.h). */
 enum { STAGED = 1 << 14, MOST = STAGED + 5000 };
 
 /* The arrays of a call on the device, and in memory of the test. */

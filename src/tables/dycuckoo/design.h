@@ -1,4 +1,4 @@
-/* What DyCuckoo is (tables/expand.h says what this means). */
+/* What DyCuckoo is (tables/declared.h says what this means). */
 #define BH_DESIGN_NUMBER BH_DYCUCKOO
 #define BH_DESIGN_PREFIX bh_dy_
 #define BH_DESIGN_POLICY bh__dycuckoo_policy
@@ -10,4 +10,4 @@
 #define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
 #define BH_DESIGN_STAGES
 #define BH_DESIGN_REGIONS
-#include "tables/expand.h"
+#include "tables/declared.h"

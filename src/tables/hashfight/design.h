@@ -1,4 +1,4 @@
-/* What HashFight is (tables/expand.h says what this means). */
+/* What HashFight is (tables/declared.h says what this means). */
 #define BH_DESIGN_NUMBER BH_HASHFIGHT
 #define BH_DESIGN_PREFIX bh_hf_
 #define BH_DESIGN_POLICY bh__hashfight_policy
@@ -9,4 +9,4 @@
 #define BH_DESIGN_LOOKUPS_ONLY
 #define BH_DESIGN_FRONT
 #define BH_DESIGN_CORES "tables/hashfight/cores.h"
-#include "tables/expand.h"
+#include "tables/declared.h"

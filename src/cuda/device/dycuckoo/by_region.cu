@@ -1,0 +1,13 @@
+/*
+ * Insertions region by region (regions.h). Loads are plain, as in find.cu: each bucket is one
+ * thread's, or is written by swaps that look at what they replace.
+ */
+#define BH_TARGET_CUDA 1
+#define BH_CUDA_QUIET 1
+#include "targets/target.h"
+
+#include "cuda/device/gpu.h"
+
+#define BH_EACH_DESIGN "cuda/device/dycuckoo/expand.h"
+#include "tables/dycuckoo/design.h"
+#undef BH_EACH_DESIGN

@@ -1,0 +1,14 @@
+/*
+ * Lookups on a GPU: a thread for each key, with loads that take it that nobody writes meanwhile
+ * (targets/cuda.h, BH_CUDA_QUIET): calls on a GPU hold the table's gate alone. Compiled for each design,
+ * BH_THIS_DESIGN, whose operations change tables.
+ */
+#define BH_TARGET_CUDA 1
+#define BH_CUDA_QUIET 1
+#include "targets/target.h"
+
+#include "cuda/device/gpu.h"
+
+#define BH_EACH_DESIGN "cuda/device/find_design.h"
+#include BH_THIS_DESIGN
+#undef BH_EACH_DESIGN

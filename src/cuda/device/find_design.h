@@ -1,0 +1,3 @@
+/* The design of find.cu: its instances. */
+#define BH_INSTANCE_FILE "cuda/device/find_instance.h"
+#include "tables/instances.h"

@@ -1,0 +1,69 @@
+/* One pair of widths of the lookups of find.cu. */
+#if BH_APART < BH_DESIGN_INSTANCES
+#include BH_DESIGN_OPS
+
+#define GPU(name) BH_DESIGN(gpu_##name)
+
+#include "cuda/device/look.h"
+
+int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    BH_DESIGN(look_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    return (int)cudaGetLastError();
+}
+
+/* Whether the key of an element is to have its bit set: it would be inserted and is not there, or
+ * any key is. All lanes of the warp come here. */
+BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
+{
+    bh__slice slice = job->slice;
+    BH_DESIGN(op) op;
+
+    if (job->any)
+        return looks;
+    looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
+    slice.values_out = 0;
+    BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
+    return looks && op.outcome == BH_MISSING;
+}
+
+/* The element that stands for its `every` neighbours: none of a fixed place, for what lies in an
+ * array may be periodic. */
+BH_FN uint64_t GPU(sampled)(const bh__cuda_job *job, uint64_t item)
+{
+    return item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
+}
+
+/* A key's bit is set by one of those that bring it, and that one counts: so equal keys count once,
+ * and so do keys that share a bit. */
+__global__ void GPU(survey_kernel)(bh__cuda_job *job)
+{
+    const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint64_t at = GPU(sampled)(job, item);
+    int sets = GPU(surveys)(job, at, item < job->count);
+
+    if (sets) {
+        const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
+        const uint64_t key = ((const BH_KEY *)job->slice.keys)[at];
+        const uint64_t bit = bh_hash_key(key, &geometry->seed).one & (job->bit_count - 1);
+        const uint32_t mask = 1u << bit % 32;
+
+        sets = !(atomicOr(&job->bits[bit / 32], mask) & mask);
+    }
+    sets = __syncthreads_count(sets);
+    if (threadIdx.x == 0 && sets)
+        atomicAdd((unsigned long long *)&job->fresh, (unsigned long long)sets);
+}
+
+int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    GPU(survey_kernel)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    return (int)cudaGetLastError();
+}
+
+#undef GPU
+#endif
+
+#undef BH_KEY_BYTES
+#undef BH_VALUE_BYTES
+#undef BH_APART

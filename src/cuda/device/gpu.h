@@ -1,0 +1,98 @@
+/* A GPU as the files of the module know it. */
+#ifndef BH_CUDA_DEVICE_GPU_H
+#define BH_CUDA_DEVICE_GPU_H
+
+#include <cuda_runtime.h>
+
+#include "cuda/module.h"
+
+struct bh__gpu {
+    int device;
+    int own_stream;
+    uint32_t threads; /* that it can run at a time */
+    cudaMemPool_t pool[BH_MEMORIES];
+    cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
+    cudaStream_t lane[BH_LANES];
+    cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */
+};
+
+/* A call's thread may be at work on another GPU, and shall find itself there again. To be made at
+ * the beginning of each function; `error` is 0, or why it cannot be done. */
+struct on_device {
+    int device, before, error;
+
+    explicit on_device(int wanted) : device(wanted), before(wanted)
+    {
+        error = (int)cudaGetDevice(&before);
+        if (!error && before != device)
+            error = (int)cudaSetDevice(device);
+    }
+
+    ~on_device()
+    {
+        if (before != device)
+            (void)cudaSetDevice(before);
+    }
+};
+
+/* Threads of a block: by measurement 128 to 512 are alike. */
+#define BH_CUDA_BLOCK 256u
+
+/* Blocks for so many threads. */
+static inline unsigned bh__gpu_blocks(uint64_t threads)
+{
+    return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
+}
+
+/* Elements of a lane in the schedules `sift` and `lanes` (kernels.h), at most. */
+#ifndef BH_CUDA_ROUNDS
+#define BH_CUDA_ROUNDS 16u
+#endif
+
+/* Fewer elements are carried to their ends at once: a second launch would cost more. */
+#define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
+
+/* Rounds of 32 elements for each warp: so many that all of the GPU has something to do. */
+static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
+{
+    const uint64_t rounds = count / gpu->threads + 1;
+
+    return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
+}
+
+typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+typedef int bh__gpu_pass(bh__gpu *gpu, void *job, uint64_t items);
+
+/* The first stages of a design's own schedule for large calls. BH_GPU_DECLINED: nothing has been done,
+ * and the elements want another schedule. */
+#define BH_GPU_DECLINED INT32_MAX
+typedef int bh__gpu_inserts(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
+                            uint64_t count);
+
+typedef struct bh__gpu_kernels {
+    bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
+    bh__gpu_launch *slice[BH_SLICE_KINDS];
+    bh__gpu_pass *const *pass; /* by the numbers of the design */
+    bh__gpu_launch *survey;
+    /* Insertions by region, or NULL; and the stages that follow its own, or NULL, by kind of slice. */
+    bh__gpu_inserts *by_region;
+    bh__gpu_launch *rest[BH_SLICE_KINDS];
+    bool compared; /* schedule.cu has other schedules for them */
+} bh__gpu_kernels;
+
+/* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and
+ * whether lanes collaborate. */
+extern bh__gpu_launch *const bh__gpu_launches_1_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_4_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_8_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
+
+/* effects.cu */
+int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
+
+/* primitives.cu */
+extern const bh__primitives bh__gpu_primitives;
+
+#endif

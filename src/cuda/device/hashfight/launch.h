@@ -1,0 +1,46 @@
+/* One pair of widths of hashfight.cu: the kernels, and the functions that launch them. */
+#if BH_APART < BH_DESIGN_INSTANCES
+#include "cuda/device/hashfight/own.h"
+
+#define GPU(name) BH_NAME(bh_gpu_hf_##name)
+/* Passes that are not a thread for each item by the text of cores. */
+#define LAUNCH_PASS(text, argument)                                                                \
+    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
+    {                                                                                              \
+        BH_NAME(bh_cuda_hf_##text)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(      \
+            (argument *)job, items);                                                               \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    BH_NAME(bh_cuda_hf_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    return (int)cudaGetLastError();
+}
+
+LAUNCH_PASS(locate, bh_hf_locate)
+LAUNCH_PASS(want, bh_hf_runs)
+LAUNCH_PASS(fold, bh_hf_runs)
+
+static int BH_DESIGN(launch_team)(bh__gpu *gpu, void *job, uint64_t items)
+{
+    BH_NAME(bh_cuda_hf_team)<<<(unsigned)items, BH_HF_TEAM_THREADS, 0, gpu->stream>>>(
+        (bh_hf_teams *)job);
+    return (int)cudaGetLastError();
+}
+
+#include "cuda/device/passes.h"
+
+static const bh__gpu_kernels BH_DESIGN(gpu_all) = {
+    {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
+    {GPU(find), 0, 0, 0, 0},
+    BH_DESIGN(launches),
+};
+
+#undef GPU
+#undef LAUNCH_PASS
+#endif
+
+#undef BH_KEY_BYTES
+#undef BH_VALUE_BYTES
+#undef BH_APART

@@ -1,0 +1,498 @@
+/*
+ * The kernels of a design's slices for one pair of widths: one for each kind of slice, in the schedule
+ * that the file is compiled for. An include-template: see instance.h, and tables/declared.h for what a
+ * design declares.
+ *
+ * Schedules. A group is a thread, or a tile of BH_CUDA_TILE threads that look at a bucket
+ * together.
+ *
+ *   each     A group carries one element to its end. Nine of ten inserts end after one step, but of
+ *            32 threads in lockstep some three need another bucket or a path of moves, and 29
+ *            wait for them, in almost every warp.
+ *   sift     Stages, a kernel each: the first step of every element; those that it did not finish,
+ *            with both buckets; those whose buckets were full, with paths. What a stage leaves goes
+ *            to a list on the device. It is what BH_SCHEDULE_AUTO does, but for large
+ *            calls of one kind by a design's own schedule. See docs/decisions/0008.
+ *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
+ *            called clStash), threads only. A warp has many elements. Each of its lanes begins one
+ *            and takes the first step; if that does not finish it, its name is parked in shared
+ *            memory, and the lane takes the next element. When 32 are parked, all lanes take one of
+ *            those and carry it to its end: what is rare is done by 32 threads at once, too.
+ *
+ *              elements  ->  first step, 32 at a time  --done-->
+ *                                 | not done
+ *                                 v
+ *                            parked: [ a b c ... ]     32 of them  ->  to the end
+ *
+ *            From the paper, with this difference: a parked element begins anew, so that 4 bytes
+ *            are all that is kept of it; its bucket is still in the second cache.
+ */
+#include BH_DESIGN_OPS
+
+#ifndef BH_CUDA_DEVICE_KERNELS_H
+#define BH_CUDA_DEVICE_KERNELS_H
+
+#include "cuda/device/job.h"
+
+#ifndef BH_CUDA_SLICES_ONLY
+#define BH_CUDA_SLICES_ONLY (BH_CUDA_TILE > 1)
+#endif
+#ifndef BH_CUDA_LANES
+#define BH_CUDA_LANES 0
+#endif
+
+/* What a kernel says of itself. */
+#define BH_CUDA_SCHEDULE                                                                           \
+    (!BH_CUDA_SLICES_ONLY ? BH__CUDA_SIFT                                                          \
+     : BH_CUDA_LANES      ? BH__CUDA_LANES                                                         \
+                          : BH__CUDA_EACH + BH_CUDA_TILE)
+
+#endif
+
+#ifndef BH_CUDA_KERNEL
+#define BH_CUDA_KERNEL(name) cuda_##name
+#endif
+#define DEVICE(name) BH_DESIGN(BH_CUDA_KERNEL(name))
+
+#include "cuda/device/slice.h"
+
+/* Carries an operation to its end, or until it stalls. */
+BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, uint32_t kind)
+{
+    bh_answer answer = BH_NEXT;
+    uint32_t refused = 0;
+    bh_region region;
+
+    region = BH_DESIGN(begin)(slice, op, at, kind);
+    while (answer == BH_NEXT || answer == BH_RETRY) {
+        if (!bh_turn(refused))
+            continue;
+        answer = BH_DESIGN(step)(slice, op, kind, region.offset, &region);
+        refused = answer == BH_RETRY ? refused + 1 : 0;
+    }
+    return answer;
+}
+
+/*
+ * Twins: the lanes of this warp that do the same to the same key, as the bits of a mask. Only the
+ * first of them works, with a value that stands for all, and the others' answers follow
+ * from its: as if the first had come first, the others behind it, and the last one last. Without
+ * that, thousands of equal keys would wait for each other's lock one by one.
+ */
+BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind, uint32_t here)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
+    uint32_t same = __match_any_sync(here, (unsigned long long)key);
+
+    /* All lanes that a mask names must take part. */
+    if (slice->ops)
+        same &= __match_any_sync(here, kind);
+    return BH_CUDA_TILE > 1 || kind == BH_FIND ? 1u << lane : same;
+}
+
+/* The value that stands for those of the twins. */
+BH_FN BH_VALUE DEVICE(twins_value)(const bh__slice *slice, uint32_t at, uint32_t kind,
+                                   uint32_t twins)
+{
+    const BH_VALUE mine = BH_VALUE_BYTES && slice->values ? ((const BH_VALUE *)slice->values)[at] : 0;
+    BH_VALUE value = __shfl_sync(twins, mine, (int)bh_first(twins)), next;
+    uint32_t left;
+
+    for (left = twins & (twins - 1); left; left &= left - 1) {
+        next = __shfl_sync(twins, mine, (int)bh_first(left));
+        value = (BH_VALUE)bh_join(kind, value, next);
+    }
+    return value;
+}
+
+/* The first of the twins is done, or not: gives the others its value, which is `value` unless its key was
+ * `found`. */
+BH_FN void DEVICE(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
+                                int found, BH_VALUE value)
+{
+    BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at;
+    const int works = threadIdx.x % 32 == bh_first(twins);
+
+    if (works && done && found)
+        value = *answer;
+    value = __shfl_sync(twins, value, (int)bh_first(twins));
+    if (!works && done)
+        *answer = value;
+}
+
+/* The host wants to know of keys that are not there: their values stay as they were. */
+BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
+{
+    if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
+        job->missing = 1;
+}
+
+/*
+ * Carries the group's element from its stage to its end, or lists it as stalled; from
+ * BH_CUDA_HOME_FULL on no further than to the next stage. `here` are the lanes that do so together;
+ * `room` says whether there is room for a new key, or that it has not been asked. Answers what has
+ * happened.
+ */
+BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+                              uint32_t kind, int room, uint32_t here, int stage)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t twins = DEVICE(twins)(common, at, kind, here);
+    const int works = lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE;
+    bh__slice slice = *common;
+    BH_DESIGN(op) op = {};
+    int answer = BH_DONE; /* a bh_answer */
+    int parks;
+    BH_VALUE value;
+
+    bh_cuda_stamp_begin(at);
+    if (twins & (twins - 1)) {
+        value = DEVICE(twins_value)(&slice, at, kind, twins);
+        slice.values = &value - at; /* what this element brings */
+    }
+    slice.no_paths = stage == BH_CUDA_HOME_FULL;
+    if (room == BH_CUDA_ROOM_UNKNOWN)
+        room = bh_cuda_has_room(job, works && BH_OP_INSERTS(kind));
+    slice.room = room;
+    op.outcome = BH_NOT_DONE;
+    if (works)
+        answer = DEVICE(carry)(&slice, &op, at, kind);
+    parks = slice.no_paths && answer == BH_STALL && slice.stalled_path && slice.looks;
+    if (twins & (twins - 1)) {
+        const int first_of = (int)bh_first(twins);
+        const uint8_t first = (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, first_of);
+
+        answer = __shfl_sync(twins, answer, first_of);
+        parks = __shfl_sync(twins, parks, first_of);
+        room = __shfl_sync(twins, room, first_of);
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice.values_out)
+            DEVICE(twins_answer)(&slice, at, twins, answer == BH_DONE, first == BH_FOUND, value);
+        if (lane != bh_first(twins)) {
+            op.outcome = bh_rest(kind, first);
+            slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
+        }
+    }
+    if (slice.no_paths)
+        bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, parks);
+    bh_cuda_stall(job, at, answer == BH_STALL && !parks);
+    if (answer == BH_DONE && slice.outcomes && bh_cuda_lane() == 0)
+        slice.outcomes[at] = op.outcome;
+    if (answer == BH_DONE)
+        bh_cuda_stamp_end(at);
+    if (slice.moved)
+        job->moved = 1;
+    DEVICE(note_missing)(job, kind, &op);
+    return (slice.inserted ? BH_CUDA_INSERTED : 0) | (slice.erased ? BH_CUDA_ERASED : 0) |
+           (slice.assigned ? BH_CUDA_ASSIGNED : 0);
+}
+
+/*
+ * The schedule `each`: of all elements, or of those that an earlier kernel has parked. Of these a
+ * group takes neighbours, one after the other: they may have been parked bucket by bucket
+ * (regions.h), and all lanes of a warp would want the same lock.
+ */
+BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
+{
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
+    const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
+    const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
+    const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
+    uint32_t rounds = (uint32_t)((count + groups - 1) / groups);
+    uint64_t i = bh_cuda_group() * (stage ? rounds : 1);
+    bh_cuda_counts counts = {0, 0, 0};
+
+    for (; rounds; rounds--, i += stage ? 1 : groups) {
+        const uint32_t here = __ballot_sync(0xffffffffu, i < count);
+        const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
+        const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
+        const int room = stage ? (name & BH_CUDA_PARKED_ROOM) != 0 : BH_CUDA_ROOM_UNKNOWN;
+
+        if (i < count)
+            bh_cuda_count(&counts,
+                          DEVICE(finish)(job, &common, at, bh_cuda_kind(&common, kind, at),
+                                         room, here, stage));
+        __syncwarp();
+    }
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
+}
+
+#if BH_CUDA_TILE == 1 && defined(BH_DESIGN_STAGES)
+/*
+ * The last stage of `sift`: elements whose buckets were full, with paths. Paths take from 3 steps
+ * to hundreds; so a lane whose element is done takes the next one at once, while the others of its
+ * warp are still on theirs, and each round of the loop is a step of 32 elements, whichever these
+ * are.
+ *
+ * (Equal keys are not looked for here: one of them finds a place, and the others find it.)
+ *
+ * Those for whose search there is no allowance stall at their first step.
+ */
+BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
+{
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
+    const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+    const uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    uint64_t i = bh_cuda_group();
+    bh_cuda_counts counts = {0, 0, 0};
+    bh__slice slice = common;
+    uint32_t at = 0, what = kind, refused = 0;
+    int busy = 0;
+    BH_DESIGN(op) op = {};
+    bh_region region = {};
+
+    for (;;) {
+        if (!busy && i < count) {
+            at = names[i] & ~BH_CUDA_PARKED_ROOM;
+            slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
+            slice.no_paths = 0;
+            slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
+            what = bh_cuda_kind(&common, kind, at);
+            bh_cuda_stamp_begin(at);
+            region = BH_DESIGN(begin_last)(&slice, &op, at, what);
+            refused = 0;
+            busy = 1;
+            i += threads;
+        }
+        if (!__any_sync(0xffffffffu, busy))
+            break;
+        if (busy && bh_turn(refused)) {
+            const bh_answer answer =
+                BH_DESIGN(step)(&slice, &op, what, region.offset, &region);
+
+            refused = answer == BH_RETRY ? refused + 1 : 0;
+            busy = answer == BH_NEXT || answer == BH_RETRY;
+            bh_cuda_stall(job, at, answer == BH_STALL);
+            if (answer == BH_DONE) {
+                if (slice.outcomes)
+                    slice.outcomes[at] = op.outcome;
+                bh_cuda_stamp_end(at);
+            }
+        }
+        __syncwarp();
+    }
+    if (slice.moved)
+        job->moved = 1;
+    counts.inserted = (uint32_t)slice.inserted;
+    counts.erased = (uint32_t)slice.erased;
+    counts.assigned = (uint32_t)slice.assigned;
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
+}
+
+#endif
+
+#if BH_CUDA_TILE == 1
+/* An element's first step; what has happened is counted. */
+BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+                              uint32_t kind, int room, bh_cuda_counts *counts)
+{
+    bh__slice slice = *common;
+    BH_DESIGN(op) op;
+    bh_region region = BH_DESIGN(begin)(&slice, &op, at, kind);
+    bh_answer answer;
+
+    bh_cuda_stamp_begin(at);
+    slice.room = room;
+    slice.turnover = 0; /* guests are sent home by those that are carried on */
+    answer = BH_DESIGN(step)(&slice, &op, kind, region.offset, &region);
+    if (answer == BH_DONE && slice.outcomes)
+        slice.outcomes[at] = op.outcome;
+    if (answer == BH_DONE) {
+        DEVICE(note_missing)(job, kind, &op);
+        bh_cuda_stamp_end(at);
+    }
+    counts->inserted += (uint32_t)slice.inserted;
+    counts->erased += (uint32_t)slice.erased;
+    counts->assigned += (uint32_t)slice.assigned;
+    return answer;
+}
+
+/* What becomes of `count` of those that are parked. In the schedule `lanes` they are carried to
+ * their ends; `sift` lists them for the next kernel. */
+BH_FN uint32_t DEVICE(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
+                              const uint32_t *parked, uint32_t count, int sifts)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t happened = 0;
+
+    __syncwarp();
+    if (lane < count && sifts) {
+        bh_cuda_park(job, BH_CUDA_HOME_FULL, parked[lane] & ~BH_CUDA_PARKED_ROOM,
+                     (parked[lane] & BH_CUDA_PARKED_ROOM) != 0, 1);
+    } else if (lane < count) {
+        const uint32_t at = parked[lane] & ~BH_CUDA_PARKED_ROOM;
+
+        happened = DEVICE(finish)(job, common, at, bh_cuda_kind(common, kind, at),
+                                  (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
+                                  0xffffffffu >> (32 - count), BH_CUDA_FRESH);
+    }
+    __syncwarp();
+    return happened;
+}
+
+/* The schedules `sift` and `lanes`: a warp has 32 elements for each round. */
+BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts)
+{
+    __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
+    uint32_t *const parked = parking[threadIdx.x / 32];
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
+    const uint32_t lane = threadIdx.x % 32;
+    const uint64_t count = job->count;
+    uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x - lane) * rounds + lane;
+    bh_cuda_counts counts = {0, 0, 0};
+    uint32_t waiting = 0;
+
+    for (; rounds && i - lane < count; rounds--, i += 32) {
+        const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
+        const uint32_t what = bh_cuda_kind(&common, kind, at);
+        const int room = bh_cuda_has_room(job, i < count && BH_OP_INSERTS(what));
+        int answer = BH_DONE; /* a bh_answer */
+        uint32_t parks;
+
+        if (i < count)
+            answer = DEVICE(begin)(job, &common, at, what, room, &counts);
+        __syncwarp();
+        if (__any_sync(0xffffffffu, answer == BH_STALL))
+            bh_cuda_stall(job, at, answer == BH_STALL);
+        parks = __ballot_sync(0xffffffffu, answer == BH_NEXT || answer == BH_RETRY);
+        if (parks >> lane & 1)
+            parked[waiting + bh_count(parks & ((1u << lane) - 1))] =
+                at | (room ? BH_CUDA_PARKED_ROOM : 0);
+        waiting += bh_count(parks);
+        if (waiting >= 32) {
+            waiting -= 32;
+            bh_cuda_count(&counts,
+                          DEVICE(unpark)(job, &common, kind, parked + waiting, 32, sifts));
+        }
+    }
+    if (waiting)
+        bh_cuda_count(&counts, DEVICE(unpark)(job, &common, kind, parked, waiting, sifts));
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
+}
+#endif
+
+/*
+ * `sift`: each kind is three kernels, but for erasing, which needs no last stage. What a stage leaves is
+ * in a list for the next. A fourth kernel carries the elements of small calls from their beginning
+ * to their end; it is the only one of a design without stages. The other schedules have one kernel for
+ * a kind.
+ */
+#if !BH_CUDA_SLICES_ONLY
+__global__ void DEVICE(insert)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(erase)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
+}
+
+#ifdef BH_DESIGN_STAGES
+__global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_INSERT, rounds, 1);
+}
+
+__global__ void DEVICE(other_insert)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(last_insert)(bh__cuda_job *job)
+{
+    DEVICE(search_all)(job, BH_INSERT);
+}
+
+__global__ void DEVICE(sift_erase)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_ERASE, rounds, 1);
+}
+
+__global__ void DEVICE(other_erase)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(sift_add)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_ADD, rounds, 1);
+}
+
+__global__ void DEVICE(other_add)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(last_add)(bh__cuda_job *job)
+{
+    DEVICE(search_all)(job, BH_ADD);
+}
+
+__global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
+{
+    DEVICE(begin_all)(job, BH_KIND_MIXED, rounds, 1);
+}
+
+__global__ void DEVICE(other_mixed)(bh__cuda_job *job)
+{
+    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
+}
+
+__global__ void DEVICE(last_mixed)(bh__cuda_job *job)
+{
+    DEVICE(search_all)(job, BH_KIND_MIXED);
+}
+
+#endif
+
+#else
+BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind, int rounds)
+{
+#if BH_CUDA_LANES
+    DEVICE(begin_all)(job, kind, (uint32_t)rounds, 0);
+#else
+    (void)rounds;
+    DEVICE(each)(job, kind, BH_CUDA_FRESH);
+#endif
+}
+
+__global__ void DEVICE(find)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_FIND, rounds);
+}
+
+__global__ void DEVICE(insert)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_INSERT, rounds);
+}
+
+__global__ void DEVICE(erase)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_ERASE, rounds);
+}
+
+__global__ void DEVICE(add)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_ADD, rounds);
+}
+
+__global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
+{
+    DEVICE(run)(job, BH_KIND_MIXED, rounds);
+}
+
+#endif
+
+#undef DEVICE

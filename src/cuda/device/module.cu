@@ -1,0 +1,422 @@
+/*
+ * The module's own half of module.h: what it asks of the CUDA runtime.
+ */
+#include "cuda/device/gpu.h"
+
+#include <new>
+
+static const char *message(int error)
+{
+    return cudaGetErrorString((cudaError_t)error);
+}
+
+static int count(int *devices)
+{
+    return (int)cudaGetDeviceCount(devices);
+}
+
+/* Memory that was given back stays in its pool for the next one to take it, and is given to the device
+ * where the pool has more than so much. Of tables' memory that is little: it would be missing elsewhere.
+ * A call's temporary memory is wanted again by the next call, and mapping it anew takes 3 ms for each GB
+ * on an H200, as long as building a table of as much: of that a sixteenth of the device's memory stays. */
+#define POOL_KEEPS (256ull << 20)
+#define POOL_KEEPS_OF 16
+
+static void close(bh__gpu *gpu)
+{
+    on_device here(gpu->device);
+    uint32_t i;
+
+    for (i = 0; i < BH_LANES; i++) {
+        if (gpu->lane[i])
+            (void)cudaStreamSynchronize(gpu->lane[i]);
+        if (gpu->reached[i])
+            (void)cudaEventDestroy(gpu->reached[i]);
+        if (gpu->lane[i] && (i != BH_LANE_RUN || gpu->own_stream))
+            (void)cudaStreamDestroy(gpu->lane[i]);
+    }
+    for (i = 0; i < BH_MEMORIES; i++)
+        if (gpu->pool[i])
+            (void)cudaMemPoolDestroy(gpu->pool[i]);
+    delete gpu;
+}
+
+/* The context's pools; what is done with the device's own is the program's business. */
+static int open_pools(bh__gpu *gpu)
+{
+    uint64_t keeps[BH_MEMORIES] = {POOL_KEEPS, 0};
+    cudaMemPoolProps props = {};
+    cudaDeviceProp device;
+    uint32_t i;
+    int error = (int)cudaGetDeviceProperties(&device, gpu->device);
+
+    if (!error)
+        keeps[BH_MEMORY_CALL] = device.totalGlobalMem / POOL_KEEPS_OF;
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = gpu->device;
+    for (i = 0; i < BH_MEMORIES && !error; i++) {
+        error = (int)cudaMemPoolCreate(&gpu->pool[i], &props);
+        if (!error)
+            error = (int)cudaMemPoolSetAttribute(gpu->pool[i], cudaMemPoolAttrReleaseThreshold,
+                                                 &keeps[i]);
+    }
+    return error;
+}
+
+static int open(int device, void *stream, bh__gpu **made)
+{
+    on_device here(device);
+    bh__gpu *gpu = new (std::nothrow) bh__gpu();
+    int error = here.error;
+    int processors = 0, threads = 0;
+    uint32_t i;
+
+    if (!gpu)
+        return (int)cudaErrorMemoryAllocation;
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+    gpu->threads = (uint32_t)(processors * threads);
+    gpu->device = device;
+    gpu->own_stream = !stream;
+    gpu->lane[BH_LANE_RUN] = (cudaStream_t)stream;
+    if (!error)
+        error = open_pools(gpu);
+    for (i = 0; i < BH_LANES && !error; i++) {
+        if (i != BH_LANE_RUN || gpu->own_stream)
+            error = (int)cudaStreamCreateWithFlags(&gpu->lane[i], cudaStreamNonBlocking);
+        if (!error)
+            error = (int)cudaEventCreateWithFlags(&gpu->reached[i], cudaEventDisableTiming);
+    }
+    gpu->stream = gpu->lane[BH_LANE_RUN];
+    if (error)
+        close(gpu);
+    else
+        *made = gpu;
+    return error;
+}
+
+static int allocate(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    if (!error)
+        error = (int)cudaMallocFromPoolAsync(memory, bytes, gpu->pool[of], gpu->stream);
+    /* A refusal is no error of the calls that follow. */
+    if (error)
+        (void)cudaGetLastError();
+    return error;
+}
+
+static int release(bh__gpu *gpu, void *memory)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaFreeAsync(memory, gpu->stream);
+}
+
+static int allocate_pinned(bh__gpu *gpu, uint64_t bytes, void **memory)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaMallocHost(memory, bytes);
+}
+
+static int release_pinned(bh__gpu *gpu, void *memory)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaFreeHost(memory);
+}
+
+static int fill(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaMemsetAsync(memory, byte, bytes, gpu->stream);
+}
+
+static int copy(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_t bytes)
+{
+    on_device here(gpu->device);
+
+    if (here.error || !bytes)
+        return here.error;
+    return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu->lane[lane]);
+}
+
+/* One block. A copy of the runtime's would stand in line at the GPU's copy engine behind a part of
+ * some caller's array, and the host, which waits for it, could not ask for the next in time. */
+static __global__ void carry_kernel(uint64_t *to, const uint64_t *from, uint32_t words)
+{
+    uint32_t i;
+
+    for (i = threadIdx.x; i < words; i += blockDim.x)
+        to[i] = from[i];
+}
+
+static int carry(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
+{
+    on_device here(gpu->device);
+
+    if (here.error)
+        return here.error;
+    (void)cudaGetLastError();
+    carry_kernel<<<1, 128, 0, gpu->stream>>>((uint64_t *)to, (const uint64_t *)from,
+                                             (uint32_t)(bytes / sizeof(uint64_t)));
+    return (int)cudaGetLastError();
+}
+
+static int follow(bh__gpu *gpu, uint32_t lane, uint32_t other)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    /* Another thread may record the event anew before the lane waits for it: then it waits for
+     * more than it must. */
+    if (!error)
+        error = (int)cudaEventRecord(gpu->reached[other], gpu->lane[other]);
+    return error ? error : (int)cudaStreamWaitEvent(gpu->lane[lane], gpu->reached[other], 0);
+}
+
+static int wait(bh__gpu *gpu, uint32_t lane)
+{
+    on_device here(gpu->device);
+
+    return here.error ? here.error : (int)cudaStreamSynchronize(gpu->lane[lane]);
+}
+
+static int where(bh__gpu *gpu, const void *memory, bh__where_is *answer)
+{
+    cudaPointerAttributes attributes;
+    on_device here(gpu->device);
+    int error = here.error;
+
+    if (!error)
+        error = (int)cudaPointerGetAttributes(&attributes, memory);
+    if (error) {
+        (void)cudaGetLastError();
+        return error;
+    }
+    if (attributes.type == cudaMemoryTypeManaged)
+        *answer = BH_IS_HERE;
+    else if (attributes.type == cudaMemoryTypeHost)
+        *answer = BH_IS_PINNED;
+    else if (attributes.type != cudaMemoryTypeDevice)
+        *answer = BH_IS_HOST;
+    else
+        *answer = attributes.device == gpu->device ? BH_IS_HERE : BH_IS_ELSEWHERE;
+    return 0;
+}
+
+template <typename T>
+static __global__ void gather_kernel(T *to, const T *from, const uint32_t *names, uint64_t n)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = from[names[i]];
+}
+
+template <typename T>
+static __global__ void scatter_kernel(T *to, const T *from, const uint32_t *names, uint64_t n)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[names[i]] = from[i];
+}
+
+static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
+                  uint64_t n)
+{
+    const unsigned blocks = bh__gpu_blocks(n);
+    on_device here(gpu->device);
+    int error = here.error;
+
+    if (error || !n)
+        return error;
+    (void)cudaGetLastError();
+    if (bytes == 8)
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint64_t *)to, (const uint64_t *)from, names, n);
+    else if (bytes == 4)
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint32_t *)to, (const uint32_t *)from, names, n);
+    else
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint8_t *)to, (const uint8_t *)from, names, n);
+    return (int)cudaGetLastError();
+}
+
+static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
+                   uint64_t n)
+{
+    const unsigned blocks = bh__gpu_blocks(n);
+    on_device here(gpu->device);
+    int error = here.error;
+
+    if (error || !n)
+        return error;
+    (void)cudaGetLastError();
+    if (bytes == 8)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint64_t *)to, (const uint64_t *)from, names, n);
+    else if (bytes == 4)
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint32_t *)to, (const uint32_t *)from, names, n);
+    else
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            (uint8_t *)to, (const uint8_t *)from, names, n);
+    return (int)cudaGetLastError();
+}
+
+#define BH_EACH_DESIGN "cuda/device/module_design.h"
+#include "tables/designs.h"
+
+#ifdef BH_CUDA_COMPARED
+/* The same kernels, but for those of slices. */
+static bh__gpu_kernels with(const bh__gpu_kernels *kernels, bh__gpu_launch *const *slices)
+{
+    bh__gpu_kernels all = *kernels;
+
+    all.by_region = nullptr;
+    for (int i = 0; i < BH_SLICE_KINDS; i++)
+        all.slice[i] = slices[i];
+    return all;
+}
+
+/* NULL: not of this schedule. */
+static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, bh_schedule schedule)
+{
+    static const bh__gpu_kernels thread = with(k, bh__gpu_launches_1_0);
+    static const bh__gpu_kernels tile4 = with(k, bh__gpu_launches_4_0);
+    static const bh__gpu_kernels tile8 = with(k, bh__gpu_launches_8_0);
+    static const bh__gpu_kernels tile16 = with(k, bh__gpu_launches_16_0);
+    static const bh__gpu_kernels tile32 = with(k, bh__gpu_launches_32_0);
+    static const bh__gpu_kernels lanes = with(k, bh__gpu_launches_1_1);
+
+    switch (schedule) {
+    case BH_SCHEDULE_THREAD: return &thread.known;
+    case BH_SCHEDULE_TILE4: return &tile4.known;
+    case BH_SCHEDULE_TILE8: return &tile8.known;
+    case BH_SCHEDULE_TILE16: return &tile16.known;
+    case BH_SCHEDULE_TILE32: return &tile32.known;
+    case BH_SCHEDULE_LANES: return &lanes.known;
+    default: return NULL;
+    }
+}
+#endif
+
+static const bh__cuda_kernels *kernels(const bh_table_options *o)
+{
+    const bh__gpu_kernels *k = nullptr;
+
+#define BH_EACH_DESIGN "cuda/device/module_choice.h"
+#include "tables/designs.h"
+    if (!k || o->schedule <= BH_SCHEDULE_REGIONS)
+        return k ? &k->known : nullptr;
+#ifdef BH_CUDA_COMPARED
+    return k->compared ? scheduled(k, o->schedule) : nullptr;
+#else
+    return nullptr;
+#endif
+}
+
+static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
+                 bh__cuda_job *job, const bh__cuda_job *known, uint64_t n)
+{
+    const bh__gpu_kernels *k = (const bh__gpu_kernels *)kernels;
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
+    if (error || !n)
+        return error;
+    if (k->by_region && k->rest[kind]) {
+        error = k->by_region(gpu, job, known, n);
+        if (error != BH_GPU_DECLINED)
+            return error ? error : -k->rest[kind](gpu, job, n);
+    }
+    return k->slice[kind](gpu, job, n);
+}
+
+static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
+                uint64_t items)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error || !items ? error : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
+}
+
+static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t n)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error || !n ? error : ((const bh__gpu_kernels *)kernels)->survey(gpu, job, n);
+}
+
+static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error || !e->runs.elements ? error : bh__gpu_effects(gpu, step, e);
+}
+
+static __global__ void first_outside_kernel(const uint8_t *ops, uint64_t n, uint32_t allowed,
+                                            unsigned long long *first)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n && (ops[i] >= BH_OPS || !(allowed >> ops[i] & 1)))
+        atomicMin(first, (unsigned long long)i);
+}
+
+static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
+                         uint64_t *first)
+{
+    on_device here(gpu->device);
+    uint64_t found = n;
+    void *memory = NULL;
+    int error = here.error;
+
+    if (!error)
+        error = (int)cudaMallocFromPoolAsync(&memory, sizeof found, gpu->pool[BH_MEMORY_CALL],
+                                             gpu->stream);
+    if (error) {
+        (void)cudaGetLastError();
+        return error;
+    }
+    error = (int)cudaMemcpyAsync(memory, &found, sizeof found, cudaMemcpyDefault, gpu->stream);
+    if (!error) {
+        (void)cudaGetLastError();
+        first_outside_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            ops, n, allowed, (unsigned long long *)memory);
+        error = (int)cudaGetLastError();
+    }
+    if (!error)
+        error = (int)cudaMemcpyAsync(&found, memory, sizeof found, cudaMemcpyDefault, gpu->stream);
+    (void)cudaFreeAsync(memory, gpu->stream);
+    if (!error)
+        error = (int)cudaStreamSynchronize(gpu->stream);
+    *first = found;
+    return error;
+}
+
+extern "C" __attribute__((visibility("default"))) const bh__cuda_module bh__cuda_module_1;
+
+const bh__cuda_module bh__cuda_module_1 = {
+    BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
+    allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
+    gather,                  scatter,        kernels, slice, pass,
+    survey,                  effects,        first_outside, &bh__gpu_primitives,
+};

@@ -1,0 +1,68 @@
+/*
+ * The passes of a design on a GPU: a kernel for each, as the list of the design says that it is to be
+ * run (tables/table.h), and the function that launches it. An include-template: instance.h, and a
+ * design's declaration (tables/declared.h).
+ *
+ * Of a pass that is run in a way of its OWN the design's part of this backend has the launching
+ * function before this is included: BH_DESIGN(launch_TEXT)(gpu, job, items).
+ */
+#ifndef BH_CUDA_DEVICE_PASSES_H
+#define BH_CUDA_DEVICE_PASSES_H
+
+/* What the argument of a pass that runs ALONE begins with. */
+typedef struct bh_cuda_alone {
+    const void *geometry;
+    const bh__scratch *scratch;
+} bh_cuda_alone;
+
+#define BH_CUDA_PASS(name, text, argument, how) BH_CUDA_PASS_##how(text, argument)
+
+#define BH_CUDA_PASS_EACH(text, argument)                                                          \
+    __global__ void BH_DESIGN(cuda_##text)(argument * job, uint64_t items)                         \
+    {                                                                                              \
+        const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;                     \
+                                                                                                   \
+        if (item < items)                                                                          \
+            BH_DESIGN(text)(job, item, 1);                                                         \
+    }                                                                                              \
+                                                                                                   \
+    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
+    {                                                                                              \
+        BH_DESIGN(cuda_##text)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(          \
+            (argument *)job, items);                                                               \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+#define BH_CUDA_PASS_ALONE(text, argument)                                                         \
+    __global__ void BH_DESIGN(cuda_##text)(argument * job, uint64_t items)                         \
+    {                                                                                              \
+        __shared__ uint64_t memory[BH_DESIGN_SCRATCH / 8];                                         \
+        const bh__scratch scratch = {memory, sizeof memory};                                       \
+                                                                                                   \
+        ((bh_cuda_alone *)job)->scratch = &scratch;                                                \
+        BH_DESIGN(text)(job, 0, items);                                                            \
+    }                                                                                              \
+                                                                                                   \
+    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
+    {                                                                                              \
+        BH_DESIGN(cuda_##text)<<<1, 1, 0, gpu->stream>>>((argument *)job, items);                  \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+#define BH_CUDA_PASS_OWN(text, argument)
+#define BH_CUDA_PASS_CORES(text, argument)
+
+#define BH_CUDA_LAUNCH(name, text, argument, how) BH_CUDA_LAUNCH_##how(text)
+#define BH_CUDA_LAUNCH_EACH(text) BH_DESIGN(launch_##text),
+#define BH_CUDA_LAUNCH_ALONE(text) BH_DESIGN(launch_##text),
+#define BH_CUDA_LAUNCH_OWN(text) BH_DESIGN(launch_##text),
+#define BH_CUDA_LAUNCH_CORES(text) nullptr,
+
+#define BH_CUDA_PASS_BYTES(name, text, argument, how) sizeof(argument),
+
+#endif
+
+BH_DESIGN_PASSES(BH_CUDA_PASS)
+
+static bh__gpu_pass *const BH_DESIGN(launches)[] = {BH_DESIGN_PASSES(BH_CUDA_LAUNCH)};
+static const uint64_t BH_DESIGN(job_bytes)[] = {BH_DESIGN_PASSES(BH_CUDA_PASS_BYTES)};

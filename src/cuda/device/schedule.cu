@@ -1,0 +1,20 @@
+/*
+ * The schedules that measurement did not choose, for 4-byte keys and values alone: an element for
+ * each thread, an element for each tile of BH_CUDA_TILE threads, and collaborative lanes
+ * (BH_CUDA_LANES). See kernels.h. The build compiles this file once for each, and
+ * bh_table_options.schedule picks one, to compare. BH_THIS_DESIGN is the one that BH_AUTO stands for.
+ */
+#define BH_TARGET_CUDA 1
+#define BH_CUDA_SLICES_ONLY 1
+#include "targets/target.h"
+
+/* Names of their own: all are linked together. */
+#define NAMED3(name, tile, lanes) cuda_##tile##_##lanes##_##name
+#define NAMED2(name, tile, lanes) NAMED3(name, tile, lanes)
+#define BH_CUDA_KERNEL(name) NAMED2(name, BH_CUDA_TILE, BH_CUDA_LANES)
+
+#include "cuda/device/gpu.h"
+
+#define BH_EACH_DESIGN "cuda/device/schedule_design.h"
+#include BH_THIS_DESIGN
+#undef BH_EACH_DESIGN

@@ -1,0 +1,28 @@
+/* The design of schedule.cu, at one pair of widths: the kernels, and an array of what launches them. */
+#define BH_KEY_BYTES 4
+#define BH_VALUE_BYTES 4
+#define BH_APART 0
+#include "cuda/device/kernels.h"
+
+/* An array of launches by the schedule's name. */
+#define LAUNCHES2(tile, lanes) bh__gpu_launches_##tile##_##lanes
+#define LAUNCHES(tile, lanes) LAUNCHES2(tile, lanes)
+
+#define LAUNCH(kind)                                                                               \
+    static int kind(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)                               \
+    {                                                                                              \
+        const uint32_t rounds = BH_CUDA_LANES ? bh__gpu_rounds(gpu, count) : 1;                    \
+                                                                                                   \
+        BH_DESIGN(BH_CUDA_KERNEL(kind))<<<bh__gpu_blocks((count / rounds + 1) * BH_CUDA_TILE),             \
+                                  BH_CUDA_BLOCK, 0, gpu->stream>>>(job, (int)rounds);              \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+LAUNCH(find)
+LAUNCH(insert)
+LAUNCH(erase)
+LAUNCH(add)
+LAUNCH(mixed)
+
+bh__gpu_launch *const LAUNCHES(BH_CUDA_TILE, BH_CUDA_LANES)[BH_SLICE_KINDS] = {find, insert, erase,
+                                                                             add, mixed};

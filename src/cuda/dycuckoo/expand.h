@@ -1,3 +1,0 @@
-/* regions.cu's instances. */
-#define BH_INSTANCE_FILE "cuda/dycuckoo/regions.h"
-#include "tables/instances.h"

@@ -1,3 +1,0 @@
-/* The design of find.cu: its instances. */
-#define BH_INSTANCE_FILE "cuda/find_instance.h"
-#include "tables/instances.h"

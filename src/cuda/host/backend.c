@@ -1,0 +1,389 @@
+/*
+ * The CUDA backend: memory, passes, and what happens when the GPU fails.
+ *
+ * A pass takes its argument through the mailbox: a small piece of pinned host memory and its
+ * twin on the device. The argument, with the design's descriptor behind it, is carried there,
+ * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
+ * stay on its stack, as they do for cores.
+ *
+ * What a GPU refuses before it has begun leaves everything as it was: who asked says so, or
+ * undoes what led there (bh__need in tables/table.h). An error of what has begun is remembered: the
+ * table is not what it was, and nobody knows what it is. Every later call on the context answers
+ * BH_ERR_DEVICE.
+ */
+#include "cuda/host/backend.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/run.h"
+
+#define DESCRIPTOR_ALIGNMENT 64u
+
+int bh__cuda_note(bh__cuda *cuda, int error)
+{
+    if (error && !bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
+        bh__atomic_store(&cuda->lost, error, __ATOMIC_RELAXED);
+    return error;
+}
+
+int bh__cuda_catch_up(bh__cuda *cuda)
+{
+    return cuda->shared_stream ? bh__cuda_note(cuda, cuda->module->wait(cuda->gpu, BH_LANE_RUN)) : 0;
+}
+
+bh_status bh__cuda_alive(const bh__cuda *cuda)
+{
+    int lost = bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED);
+
+    if (!lost)
+        return BH_OK;
+    return bh__fail(BH_ERR_DEVICE,
+                    "the GPU has failed (%.100s); what its tables hold is not known: destroy them "
+                    "and their context, and make others",
+                    cuda->module->message(lost));
+}
+
+static bh_status cuda_alive(const bh__backend *backend)
+{
+    return bh__cuda_alive((const bh__cuda *)backend);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * memory of tables
+ * --------------------------------------------------------------------------------------------- */
+
+static void *reserve(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    void *memory;
+
+    /* That there is none is no failure of the GPU. */
+    return cuda->module->allocate(cuda->gpu, BH_MEMORY_TABLE, bytes, &memory) ? NULL : memory;
+}
+
+/* Temporary memory of what works on a table (storage/temporary.h). */
+static void *allocate(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    void *memory;
+
+    return cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, bytes, &memory) ? NULL : memory;
+}
+
+static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+
+    (void)pages;
+    return cuda->module->fill(cuda->gpu, memory, 0, bytes);
+}
+
+static int decommit(void *state, void *memory, uint64_t bytes)
+{
+    (void)state;
+    (void)memory;
+    (void)bytes;
+    return -1;
+}
+
+static void unreserve(void *state, void *memory, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+
+    (void)bytes;
+    (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, memory));
+}
+
+static uint64_t page_bytes(void *state, const void *memory, uint64_t bytes)
+{
+    (void)state;
+    (void)memory;
+    (void)bytes;
+    return UINT64_C(2) << 20;
+}
+
+static int cuda_clear(const bh__backend *backend, const bh__block *block, uint64_t bytes,
+                      bh__need need)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_module *m = cuda->module;
+    int error = m->fill(cuda->gpu, block->memory, 0, bytes);
+
+    if (error && need == BH_MUST)
+        error = bh__cuda_note(cuda, m->fill(cuda->gpu, block->memory, 0, bytes));
+    return !error;
+}
+
+static int cuda_copy(const bh__backend *backend, const bh__block *to, const bh__block *from,
+                     uint64_t bytes, bh__need need)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_module *m = cuda->module;
+    int error = m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes);
+
+    if (error && need == BH_MUST)
+        error = bh__cuda_note(cuda,
+                              m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
+    return !error;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * pinned memory of calls
+ * --------------------------------------------------------------------------------------------- */
+
+/* The least that is taken. */
+#define STAGED_LEAST (UINT64_C(1) << 16)
+
+int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory)
+{
+    const bh__cuda_module *m = cuda->module;
+    void *pinned = NULL;
+    int error;
+
+    bh__gate_enter_alone(&cuda->staging, &cuda->backend.system);
+    if (bytes > cuda->staged_bytes) {
+        /* Twice what there was, so that calls of growing length take it a few times only. */
+        if (bytes < 2 * cuda->staged_bytes)
+            bytes = 2 * cuda->staged_bytes;
+        bytes = bytes < STAGED_LEAST ? STAGED_LEAST : bytes;
+        error = m->allocate_pinned(cuda->gpu, bytes, &pinned);
+        if (error) {
+            bh__cuda_staging_leave(cuda);
+            return error;
+        }
+        if (cuda->staged)
+            (void)m->release_pinned(cuda->gpu, cuda->staged);
+        cuda->staged = (unsigned char *)pinned;
+        cuda->staged_bytes = bytes;
+    }
+    *memory = cuda->staged;
+    return 0;
+}
+
+void bh__cuda_staging_leave(bh__cuda *cuda)
+{
+    bh__gate_leave_alone(&cuda->staging);
+}
+
+/* What one thread copies at a time: some 10 us of work. Chosen, not tuned. */
+#define COPY_PIECE (UINT64_C(1) << 17)
+
+typedef struct near_copy {
+    unsigned char *to;
+    const unsigned char *from;
+    uint64_t bytes;
+} near_copy;
+
+static void copy_pieces(void *argument, uint64_t first, uint64_t count)
+{
+    const near_copy *c = (const near_copy *)argument;
+    const uint64_t begin = first * COPY_PIECE, left = c->bytes - begin;
+
+    memcpy(c->to + begin, c->from + begin, count * COPY_PIECE < left ? count * COPY_PIECE : left);
+}
+
+void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64_t bytes)
+{
+    near_copy c;
+
+    c.to = (unsigned char *)to;
+    c.from = (const unsigned char *)from;
+    c.bytes = bytes;
+    bh__run(&cuda->copiers, copy_pieces, &c, bytes / COPY_PIECE + (bytes % COPY_PIECE != 0), 1);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * passes
+ * --------------------------------------------------------------------------------------------- */
+
+int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
+                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument), void *argument)
+{
+    const bh__cuda_module *m = cuda->module;
+    const uint64_t at =
+        (job_bytes + DESCRIPTOR_ALIGNMENT - 1) / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT;
+    const void *descriptor, *moved = cuda->device_mailbox + at;
+    int error;
+
+    memcpy(&descriptor, job, sizeof descriptor);
+    bh__gate_enter_alone(&cuda->mail, &cuda->backend.system);
+    memcpy(cuda->mailbox, job, job_bytes);
+    memcpy(cuda->mailbox, &moved, sizeof moved);
+    memcpy(cuda->mailbox + at, descriptor, descriptor_bytes);
+    error = m->carry(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
+    if (!error)
+        error = run(cuda, cuda->device_mailbox, argument);
+    /* Some of it runs, and nobody will know how far it came. */
+    if (error < 0)
+        error = bh__cuda_note(cuda, -error);
+    if (!error) {
+        error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        if (error)
+            error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        if (!error)
+            error = m->wait(cuda->gpu, BH_LANE_RUN);
+        /* It has run, and nobody knows how far. */
+        (void)bh__cuda_note(cuda, error);
+    }
+    if (!error) {
+        memcpy(job, cuda->mailbox, job_bytes);
+        memcpy(job, &descriptor, sizeof descriptor);
+    } else {
+        (void)m->wait(cuda->gpu, BH_LANE_RUN); /* nobody still reads the mailbox */
+    }
+    bh__gate_leave_alone(&cuda->mail);
+    return error;
+}
+
+typedef struct pass_run {
+    const bh__cuda_kernels *kernels;
+    uint32_t pass;
+    uint64_t items;
+} pass_run;
+
+static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
+{
+    const pass_run *run = (const pass_run *)argument;
+
+    return cuda->module->pass(cuda->gpu, run->kernels, run->pass, device_job, run->items);
+}
+
+/* On a GPU that is lost nothing is refused: whoever goes on will hear of it at the end. */
+static int cuda_pass(const bh__backend *backend, const bh_table *table, uint32_t pass,
+                     void *argument, uint64_t items, uint64_t grain, bh__need need)
+{
+    bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
+    const bh__cuda_kernels *kernels = (const bh__cuda_kernels *)table->kernels;
+    int error = 0, asked;
+    pass_run run;
+
+    (void)grain;
+    run.kernels = kernels;
+    run.pass = pass;
+    run.items = items;
+    for (asked = 0; asked < (need == BH_MUST ? 2 : 1); asked++) {
+        if (bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
+            return 1;
+        error = bh__cuda_mail(cuda, argument, kernels->job_bytes[pass], kernels->descriptor_bytes,
+                              run_pass, &run);
+        if (!error)
+            return 1;
+    }
+    if (need == BH_MUST)
+        (void)bh__cuda_note(cuda, error);
+    return bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED) != 0;
+}
+
+static const bh__kernels *cuda_kernels(const bh__backend *backend, const bh_table_options *options)
+{
+    const bh__cuda *cuda = (const bh__cuda *)backend;
+
+    return (const bh__kernels *)cuda->module->kernels(options);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * the context
+ * --------------------------------------------------------------------------------------------- */
+
+/* What the host does for a GPU it does in the calling thread. */
+static uint32_t alone_width(void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static void alone_run(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                      uint64_t count)
+{
+    uint64_t i;
+
+    (void)state;
+    for (i = 0; i < count; i++)
+        task(argument, i);
+}
+
+static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
+{
+    const bh__cuda_module *m = cuda->module;
+    void *pinned = NULL, *memory = NULL;
+    int devices = 0;
+    int error = m->count(&devices);
+
+    if (error)
+        return bh__fail(BH_ERR_DEVICE, "there is no GPU to use: %.200s", m->message(error));
+    if (device >= devices)
+        return bh__fail(BH_ERR_DEVICE, "there is no GPU %d; there are %d", device, devices);
+    error = m->open(device, stream, &cuda->gpu);
+    if (error)
+        return bh__fail(BH_ERR_DEVICE, "GPU %d cannot be used: %.200s", device, m->message(error));
+    error = m->allocate_pinned(cuda->gpu, BH__CUDA_MAILBOX, &pinned);
+    if (!error && (error = m->allocate(cuda->gpu, BH_MEMORY_TABLE, BH__CUDA_MAILBOX, &memory)))
+        (void)m->release_pinned(cuda->gpu, pinned);
+    if (error) {
+        m->close(cuda->gpu);
+        return bh__fail(BH_ERR_MEMORY, "GPU %d gave no memory for a context: %.200s", device,
+                        m->message(error));
+    }
+    cuda->mailbox = (unsigned char *)pinned;
+    cuda->device_mailbox = (unsigned char *)memory;
+    return BH_OK;
+}
+
+bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *options,
+                        const bh_system *system, const bh_executor *copiers)
+{
+    bh__backend *b = &cuda->backend;
+    bh_status status =
+        bh__cuda_find(system->environment(system->state, "BULKHASH_CUDA_MODULE"), &cuda->module);
+
+    if (!status)
+        status = open_gpu(cuda, device, options->cuda_stream);
+    if (status)
+        return status;
+    cuda->mail.word = 0;
+    cuda->shared_stream = options->cuda_stream != NULL;
+    cuda->staging.word = 0;
+    cuda->staged = NULL;
+    cuda->staged_bytes = 0;
+    cuda->copiers = *copiers;
+    cuda->lost = 0;
+    b->system = *system;
+    b->memory = *system;
+    b->memory.state = cuda;
+    b->memory.allocate = allocate;
+    b->memory.release = unreserve;
+    b->memory.reserve = reserve;
+    b->memory.commit = commit;
+    b->memory.decommit = decommit;
+    b->memory.unreserve = unreserve;
+    b->memory.page_bytes = page_bytes;
+    b->executor.state = NULL;
+    b->executor.width = alone_width;
+    b->executor.run = alone_run;
+    b->pages = BH__PAGES_FAR;
+    b->target = "cuda";
+    cuda->place.gpu = cuda->gpu;
+    cuda->place.lost = &cuda->lost;
+    b->primitives = cuda->module->primitives;
+    b->device = &cuda->place;
+    b->kernels = cuda_kernels;
+    b->batch = bh__cuda_batch;
+    b->slices = bh__cuda_batch;
+    b->pass = cuda_pass;
+    b->alive = cuda_alive;
+    b->clear = cuda_clear;
+    b->copy = cuda_copy;
+    b->sort = bh__cuda_sort;
+    b->export_pairs = bh__cuda_export;
+    return BH_OK;
+}
+
+void bh__cuda_end(bh__cuda *cuda)
+{
+    (void)cuda->module->release(cuda->gpu, cuda->device_mailbox);
+    (void)cuda->module->release_pinned(cuda->gpu, cuda->mailbox);
+    if (cuda->staged)
+        (void)cuda->module->release_pinned(cuda->gpu, cuda->staged);
+    cuda->module->close(cuda->gpu);
+}

@@ -1,0 +1,88 @@
+/*
+ * A call on a GPU while it runs: what batch.c, which cuts it into parts and runs them, shares with
+ * by_key.c, which runs a part's elements key by key.
+ */
+#ifndef BH_CUDA_HOST_CALL_H
+#define BH_CUDA_HOST_CALL_H
+
+#include "cuda/host/ferry.h"
+
+/* What is launched: elements of the part that is run, or what they come to key by key. */
+typedef struct bh__work {
+    unsigned char *array[BH_ARRAYS]; /* as the device sees them; values are read from BH_ARRAY_VALUES */
+    bh_op op;
+    bh__slice_kind kind;
+    int takes_room;
+} bh__work;
+
+/* Memory on the device for what elements come to key by key; see by_key.c. */
+typedef struct bh__by_key {
+    void *memory;  /* NULL: elements run as they are */
+    uint64_t room; /* for so many elements at a time */
+} bh__by_key;
+
+typedef struct bh__call {
+    bh__cuda *cuda;
+    bh_table *table;
+    const bh__cuda_kernels *kernels;
+    const bh__batch *batch; /* as the caller gave it */
+    bh__ferry ferry;
+    uint64_t n;
+    uint64_t part;     /* elements of a part, at most */
+    uint64_t number;   /* of the part that is run */
+    uint64_t surveyed; /* room was made for elements before this one */
+    int given; /* the array that values are read from: bh_apply's is the one that it writes */
+    bh__slice_kind kind;
+    bh__work work;
+    bh__by_key by_key;
+    uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
+    int may_grow;
+    int scarce;       /* there is less room than new keys, and the table cannot grow for them */
+    uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
+    bh_status why;    /* what is refused is refused for */
+    bh_status status; /* the call's */
+} bh__call;
+
+/* batch.c. The work is that of the caller's elements, from one of the part that is run on. */
+void bh__call_use_part(bh__call *c, uint64_t from);
+
+/* Launches the work for elements 0 to count - 1, again and again with growth between, until all are
+ * done or cannot be. Their outcomes, where asked for, have been marked as not done. */
+bh_status bh__call_change(bh__call *c, uint64_t count);
+
+/* Launches it as lookups. */
+bh_status bh__call_look(bh__call *c, uint64_t count);
+
+/* Elements of a sample, spread over a call, that says what kind of call it is. Chosen, not tuned. */
+#define BH_SAMPLE (UINT64_C(1) << 15)
+
+typedef enum bh__surveyed {
+    BH_SURVEY_NEW, /* keys that the elements would insert: they are not there */
+    BH_SURVEY_ANY
+} bh__surveyed;
+
+/* How many different keys of that kind the work's elements from 0 on have, one of each `every`
+ * of the array, `count` elements in all. Answers an error of the GPU, or 0 with *keys their
+ * number, to a thousandth where they are many; 0 where there is no memory to count. */
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
+                    uint64_t *keys);
+
+/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
+ * nothing. Answers 0 or an error. */
+int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
+
+/* The error sentence for what the GPU refused; BH_ERR_DEVICE. */
+bh_status bh__call_failed(const bh__call *c, int error);
+
+/*
+ * by_key.c. To be asked when the first part is on the device: whether elements are to run key by
+ * key, because their order counts or because so many are equal that they would wait for each other;
+ * takes memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
+ */
+bh_status bh__by_key_choose(bh__call *c);
+void bh__by_key_end(bh__call *c);
+
+/* Runs the part's elements, which are `count`, key by key. */
+bh_status bh__by_key_change(bh__call *c, uint64_t count);
+
+#endif

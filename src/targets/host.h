@@ -1,0 +1,148 @@
+/*
+ * The words that all CPU targets share. On shared memory they are the compilers'
+ * atomic built-ins with the order on the access itself, so that ThreadSanitizer sees
+ * every edge.
+ */
+#ifndef BH_TARGETS_HOST_H
+#define BH_TARGETS_HOST_H
+
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+/* Operation text is always inlined: an instance is compiled for constant widths and a constant
+ * kind of operation, and what does not apply must vanish from it. */
+#define BH_FN static inline __attribute__((always_inline, unused))
+
+/* But for what is long and rarely run. */
+#define BH_FN_RARE static __attribute__((noinline, unused))
+
+#define BH_BRINGS 1
+#define BH_QUIET 0
+
+BH_FN uint32_t bh_load32(const void *p)
+{
+    return bh__atomic_load((const uint32_t *)p, __ATOMIC_ACQUIRE);
+}
+
+BH_FN uint64_t bh_load64(const void *p)
+{
+    return bh__atomic_load((const uint64_t *)p, __ATOMIC_ACQUIRE);
+}
+
+BH_FN void bh_store32(void *p, uint32_t value)
+{
+    bh__atomic_store((uint32_t *)p, value, __ATOMIC_RELEASE);
+}
+
+BH_FN void bh_store64(void *p, uint64_t value)
+{
+    bh__atomic_store((uint64_t *)p, value, __ATOMIC_RELEASE);
+}
+
+/* Others may look on while a lock is held, so the order is that of all shared words. */
+BH_FN uint32_t bh_read32(const void *p)
+{
+    return bh_load32(p);
+}
+
+BH_FN uint64_t bh_read64(const void *p)
+{
+    return bh_load64(p);
+}
+
+BH_FN void bh_write32(void *p, uint32_t value)
+{
+    bh_store32(p, value);
+}
+
+BH_FN void bh_write64(void *p, uint64_t value)
+{
+    bh_store64(p, value);
+}
+
+BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
+{
+    return bh__atomic_swap_if((uint64_t *)p, &expected, desired, __ATOMIC_ACQ_REL,
+                              __ATOMIC_RELAXED);
+}
+
+BH_FN void bh_add64(void *p, uint64_t value)
+{
+    bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+}
+
+BH_FN uint64_t bh_take64(void *p, uint64_t value)
+{
+    return bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+}
+
+/* Threads of a CPU do not run in lockstep. */
+BH_FN int bh_turn(uint32_t refused)
+{
+    (void)refused;
+    return 1;
+}
+
+/* A team is one thread. */
+BH_FN uint32_t bh_team_size(void)
+{
+    return 1;
+}
+
+BH_FN uint32_t bh_team_lane(void)
+{
+    return 0;
+}
+
+BH_FN void bh_team_meet(void)
+{
+}
+
+BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
+{
+    *p |= bits;
+}
+
+BH_FN uint32_t bh_first(uint32_t mask)
+{
+    return (uint32_t)__builtin_ctz(mask);
+}
+
+BH_FN uint32_t bh_count(uint32_t mask)
+{
+    return (uint32_t)__builtin_popcount(mask);
+}
+
+BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
+{
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+    *high = (uint64_t)(product >> 64);
+    return (uint64_t)product;
+}
+
+/* The packing words one by one, without branches. */
+BH_FN void bh_pack32_plain(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    uint32_t *next = (uint32_t *)to;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        *next = ((const uint32_t *)from)[i];
+        next += mask >> i & 1;
+    }
+}
+
+BH_FN void bh_pack64_plain(void *to, const void *from, uint32_t count, uint32_t mask)
+{
+    uint64_t *next = (uint64_t *)to;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        *next = ((const uint64_t *)from)[i];
+        next += mask >> i & 1;
+    }
+}
+
+#endif
