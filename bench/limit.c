@@ -28,11 +28,11 @@ limit *limit_create(const bh__backend *backend, uint64_t bytes)
     l->lines = bytes / 64 ? bytes / 64 : 1;
     l->sum = 0;
     l->window = 64;
-    if (!bh__block_create(&l->block, &backend->system, backend->pages, l->lines * 64)) {
+    if (!bh__block_create(&l->block, &backend->host, l->lines * 64)) {
         free(l);
         return NULL;
     }
-    bh__block_touch(&l->block, &backend->executor, backend->pages, 0, l->block.committed);
+    bh__block_touch(&l->block, &backend->executor, &backend->host, 0, l->block.committed);
     return l;
 }
 
@@ -40,7 +40,7 @@ void limit_destroy(limit *l)
 {
     if (!l)
         return;
-    bh__block_destroy(&l->block, &l->backend->system);
+    bh__block_destroy(&l->block, &l->backend->host);
     free(l);
 }
 

@@ -250,10 +250,10 @@ void run_primitives(bench *b)
     w->n = n;
     w->key_bytes = s->key_bytes;
     w->payload_bytes = s->value_bytes;
-    if (!bh__block_create(&block, &b->backend->system, b->backend->pages,
+    if (!bh__block_create(&block, &b->backend->host,
                           3 * (keys_bytes + payloads_bytes) + 12 * n + 64))
         fail("not enough memory for the arrays of this many keys");
-    bh__block_touch(&block, &b->backend->executor, b->backend->pages, 0, block.committed);
+    bh__block_touch(&block, &b->backend->executor, &b->backend->host, 0, block.committed);
     w->keys = block.memory;
     w->payloads = w->keys + keys_bytes;
     w->keys_out = w->payloads + payloads_bytes;
@@ -299,6 +299,6 @@ void run_primitives(bench *b)
     for (r = 0; r < RESULTS; r++)
         print(b, &w->results[r]);
     limit_destroy(w->limit);
-    bh__block_destroy(&block, &b->backend->system);
+    bh__block_destroy(&block, &b->backend->host);
     free(w);
 }

@@ -41,7 +41,7 @@ static bh_status check_reach(const char *call, const bh__backend *backend, const
 {
     uint32_t i;
 
-    if (backend->pages == BH__PAGES_FAR || !bh__may_be_elsewhere(n))
+    if (bh__on_device(backend) || !bh__may_be_elsewhere(n))
         return BH_OK;
     for (i = 0; i < count; i++)
         if (arrays[i].bytes && bh__is_elsewhere(arrays[i].data))

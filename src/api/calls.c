@@ -43,7 +43,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     if (status)
         return status;
     /* Where arrays may be on a device its backend looks. */
-    if (ops && table->backend->pages != BH__PAGES_FAR)
+    if (ops && !bh__on_device(table->backend))
         status = bh__check_ops(call, ops, n, 0, value_bytes != 0);
     if (status)
         return status;

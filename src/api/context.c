@@ -182,9 +182,9 @@ bh_status bh_context_get_info(const bh_context *context, bh_context_info *info)
     if (status)
         return status;
     backend = context->backend;
-    info->device = backend->pages == BH__PAGES_FAR ? "cuda" : "cpu";
+    info->device = bh__on_device(backend) ? "cuda" : "cpu";
     info->target = backend->target;
     info->threads = backend->executor.width(backend->executor.state);
-    info->pages = backend->pages == BH__PAGES_FAR ? BH_PAGES_AUTO : backend->pages;
+    info->pages = backend->memory.pages;
     return BH_OK;
 }

@@ -43,7 +43,7 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
     key_array = (n * key_bytes + LINE - 1) / LINE * LINE;
     value_array = n * value_bytes;
     if (!bh__add(key_array, value_array, &bytes) ||
-        !bh__temporary_take(&spare, &backend->system, backend->pages, bytes))
+        !bh__temporary_take(&spare, &backend->host, bytes))
         return bh__fail(BH_ERR_MEMORY, "bh_sort: the system gave no %llu bytes of temporary memory",
                         (unsigned long long)(key_array + value_array));
     where.system = &backend->system;
@@ -57,7 +57,7 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
     sort.keys_spare = spare.memory;
     sort.payloads_spare = value_bytes ? spare.memory + key_array : NULL;
     sorted = backend->primitives->sort_by_key(&where, &sort);
-    bh__temporary_give(&spare, &backend->system);
+    bh__temporary_give(&spare, &backend->host);
     return sorted ? BH_OK
                   : bh__fail(BH_ERR_MEMORY, "bh_sort: the system gave no memory for its counts");
 }

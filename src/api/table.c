@@ -6,6 +6,7 @@
 #include "api/context.h"
 #include "base/atomic.h"
 #include "base/error.h"
+#include "tables/budget.h"
 
 /* An export cursor is a position and, above it, the low bits of the count of changes. */
 #define CURSOR_BITS 40
@@ -86,7 +87,7 @@ static int goes_by_region(bh_design design, uint32_t devices)
 static bh_status check_schedule(const bh__backend *backend, const bh__policy *policy,
                                 const bh_table_options *o)
 {
-    const int far = backend->pages == BH__PAGES_FAR;
+    const int far = bh__on_device(backend);
     const uint32_t device = far ? BH_ON_GPU : BH_ON_CORES;
     char names[128];
 
@@ -138,7 +139,7 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (status)
         return status;
     plan.kernels = backend->kernels(backend, &plan.options);
-    if (!plan.kernels && backend->pages == BH__PAGES_FAR)
+    if (!plan.kernels && bh__on_device(backend))
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "on a GPU this version has %s with keys of 4 or 8 and values of 0, 4 or 8 "
                         "bytes; schedules to compare, where it was built with BULKHASH_COMPARED, in %s "
@@ -254,15 +255,12 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     status = bh__check_struct("bh_table_stats", stats->struct_size, sizeof *stats);
     if (status)
         return status;
-    system = &table->backend->memory;
+    system = &table->backend->memory.system;
     bh__gate_enter_shared(&t->gate, &table->backend->system);
     stats->keys = bh__keys_settled(table);
     stats->slots = table->slots;
     stats->max_keys = table->max_keys;
-    stats->bytes_total = table->bytes;
-    stats->bytes_device = table->backend->pages == BH__PAGES_FAR ? table->bytes : 0;
-    stats->bytes_host = table->bytes - stats->bytes_device;
-    stats->bytes_file = 0;
+    bh__bytes_stats(table, stats);
     page = table->policy->typical_page(table);
     stats->grows = table->grows;
     stats->shrinks = table->shrinks;
@@ -270,7 +268,6 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     stats->keys_moved = table->keys_moved;
     stats->longest_pause_ns = table->longest_pause_ns;
     stats->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
-    stats->bytes_peak = table->bytes_peak;
     bh__gate_leave_shared(&t->gate);
     /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
     stats->page_bytes = system->page_bytes(system->state, page, 1);

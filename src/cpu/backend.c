@@ -54,8 +54,10 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
         return status;
     cpu->pool = NULL;
     cpu->backend.system = *system;
-    cpu->backend.memory = *system;
-    cpu->backend.pages = options->pages;
+    cpu->backend.host.system = *system;
+    cpu->backend.host.pages = options->pages;
+    cpu->backend.host.of_device = 0;
+    cpu->backend.memory = cpu->backend.host;
     cpu->backend.target = cpu->target.name;
     cpu->backend.primitives = cpu->target.primitives;
     cpu->backend.device = NULL;

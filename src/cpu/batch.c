@@ -251,7 +251,7 @@ static int run_sorted(call *c, uint64_t workers)
     /* All workers get as many chunks, of the same size. */
     c->chunk = c->batch->n / (workers * rounds) + 1;
     bytes = bh__sorted_bytes(c->table, c->chunk);
-    if (!bh__temporary_take(&memory, &backend->system, backend->pages,
+    if (!bh__temporary_take(&memory, &backend->host,
                             workers * (bytes + sizeof(bh__sorted))))
         return 0;
     c->sorted = (bh__sorted *)(void *)(memory.memory + workers * bytes);
@@ -260,7 +260,7 @@ static int run_sorted(call *c, uint64_t workers)
         c->sorted[i].batch.n = c->sorted[i].next = 0;
     }
     run_call(c, (uint32_t)workers);
-    bh__temporary_give(&memory, &backend->system);
+    bh__temporary_give(&memory, &backend->host);
     return 1;
 }
 

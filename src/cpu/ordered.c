@@ -113,7 +113,7 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
     bh__chunk *c = &o->chunk;
     unsigned char *memory;
 
-    if (!bh__temporary_take(&o->temporary, &o->backend->system, o->backend->pages, laid))
+    if (!bh__temporary_take(&o->temporary, &o->backend->host, laid))
         return 0;
     memory = o->temporary.memory;
     o->payload_bytes = (uint32_t)payload_bytes;
@@ -346,6 +346,6 @@ bh_status bh__cpu_ordered(const bh__backend *backend, bh_table *table, const bh_
             note(&o, run(&o, &o.chunk.batch, 1));
     }
     if (grouped)
-        bh__temporary_give(&o.temporary, &backend->system);
+        bh__temporary_give(&o.temporary, &backend->host);
     return o.status;
 }

@@ -15,6 +15,11 @@
  * parameters, and BH_DESIGN(name), which gives the design's names. A design has
  * BH_DESIGN(op), BH_DESIGN(begin), BH_DESIGN(step).
  *
+ * Where the regions of a design may lie in another tier than near memory (BH_DESIGN_TIERS) the
+ * schedule asks the tier's bringer for them (storage/bringer.h). It may be told *not yet*: then the
+ * operation keeps its place, is not stepped, and its region is asked for again next round. The region
+ * is let go of when the operation moves on from it, and before the next one is asked for.
+ *
  * RETRY: another thread holds what the operation needs, for the length of one step.
  * The operation keeps its place and is asked again next round. When a whole round
  * brought nothing but RETRY, that thread has probably lost its core: yield ours.
@@ -32,11 +37,11 @@
  * to 8% slower, 128 finds 8% slower; 64 leaves room for memory that serves more lines at once. */
 #define BH_WINDOW 64u
 
+/* Near memory: where a region lies is its offset, and it is wanted soon. */
 BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
 {
     uint32_t at;
 
-    /* Tiers other than near memory are not mapped yet: every region is an address. */
     for (at = 0; at < region.bytes; at += 64) {
         if (to_write)
             bh_bring_to_write((const void *)(uintptr_t)(region.offset + at));
@@ -49,9 +54,60 @@ BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
 #endif
 
 typedef struct BH_DESIGN(flight) {
-    uint64_t region;
+    uint64_t region; /* its address; 0: not yet there */
+#ifdef BH_DESIGN_TIERS
+    bh_region wanted;
+#endif
     BH_DESIGN(op) op;
 } BH_DESIGN(flight);
+
+/* Has the region that an operation goes on with brought. It holds no other. */
+BH_FN void BH_DESIGN(bring)(const bh__slice *slice, BH_DESIGN(flight) *flight, bh_region region,
+                            int to_write)
+{
+#ifdef BH_DESIGN_TIERS
+    flight->wanted = region;
+    if (region.tier != BH_TIER_NEAR) {
+        const bh__bringer *bringer = BH_DESIGN(bringer)(slice->geometry, region.tier);
+
+        flight->region = bringer->ask(bringer->state, region.offset, region.bytes, to_write);
+        return;
+    }
+#endif
+    (void)slice;
+    flight->region = bh_schedule_bring(region, to_write);
+}
+
+/* Whether the region is there; asks again where it was not. */
+BH_FN int BH_DESIGN(is_there)(const bh__slice *slice, BH_DESIGN(flight) *flight, int to_write)
+{
+#ifdef BH_DESIGN_TIERS
+    if (!flight->region)
+        BH_DESIGN(bring)(slice, flight, flight->wanted, to_write);
+    return flight->region != 0;
+#else
+    (void)slice;
+    (void)flight;
+    (void)to_write;
+    return 1;
+#endif
+}
+
+/* The operation moves on from its region. */
+BH_FN void BH_DESIGN(let_go)(const bh__slice *slice, const BH_DESIGN(flight) *flight, int to_write)
+{
+#ifdef BH_DESIGN_TIERS
+    if (flight->region && flight->wanted.tier != BH_TIER_NEAR) {
+        const bh__bringer *bringer = BH_DESIGN(bringer)(slice->geometry, flight->wanted.tier);
+
+        bringer->let_go(bringer->state, flight->wanted.offset, flight->wanted.bytes,
+                        flight->region, to_write);
+    }
+#endif
+    (void)slice;
+    (void)flight;
+    (void)to_write;
+}
 
 /* Begins the next element of the slice in a place of the window. */
 BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t index,
@@ -61,8 +117,7 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
 
     if (kind == BH_KIND_MIXED)
         kind = slice->ops ? slice->ops[at] : slice->op;
-    flight->region = bh_schedule_bring(BH_DESIGN(begin)(slice, &flight->op, at, kind),
-                                       kind != BH_FIND);
+    BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin)(slice, &flight->op, at, kind), kind != BH_FIND);
 }
 
 /*
@@ -86,10 +141,14 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
     while (end != window) {
         uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
         bh_region next;
-        bh_answer answer = BH_DESIGN(step)(&slice, &flight->op, op, flight->region, &next);
+        bh_answer answer = BH_RETRY;
 
+        if (BH_DESIGN(is_there)(&slice, flight, op != BH_FIND))
+            answer = BH_DESIGN(step)(&slice, &flight->op, op, flight->region, &next);
+        if (answer != BH_RETRY)
+            BH_DESIGN(let_go)(&slice, flight, op != BH_FIND);
         if (answer == BH_NEXT) {
-            flight->region = bh_schedule_bring(next, op != BH_FIND);
+            BH_DESIGN(bring)(&slice, flight, next, op != BH_FIND);
             waits = 0;
         } else if (answer == BH_RETRY) {
             if (++waits >= 2 * (uint32_t)(end - window)) {
@@ -133,7 +192,7 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 {
     BH_DESIGN(flight) window[BH_WINDOW];
     uint32_t total = slice->listed ? slice->listed : slice->count;
-    uint32_t begun = 0, done, waits = 0;
+    uint32_t begun = 0, done, at, waits = 0;
 
     slice->target = BH_TARGET_NAME;
     slice->stalled = 0;
@@ -146,11 +205,16 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         bh_answer answer;
 
         do {
+            const int to_write = flight->op.op != BH_FIND;
             bh_region next;
 
-            answer = BH_DESIGN(step)(slice, &flight->op, flight->op.op, flight->region, &next);
+            answer = BH_RETRY;
+            if (BH_DESIGN(is_there)(slice, flight, to_write))
+                answer = BH_DESIGN(step)(slice, &flight->op, flight->op.op, flight->region, &next);
+            if (answer != BH_RETRY)
+                BH_DESIGN(let_go)(slice, flight, to_write);
             if (answer == BH_NEXT)
-                flight->region = bh_schedule_bring(next, flight->op.op != BH_FIND);
+                BH_DESIGN(bring)(slice, flight, next, to_write);
             else if (answer == BH_RETRY && ++waits % 64 == 0)
                 slice->system->yield(slice->system->state);
         } while (answer == BH_NEXT || answer == BH_RETRY);
@@ -160,6 +224,12 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
             slice->outcomes[flight->op.at] = flight->op.outcome;
         if (begun < total)
             BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun++, flight);
+    }
+    /* The first of these has let go of its region already; the others have asked for theirs. */
+    for (at = done + 1; at < begun; at++) {
+        const BH_DESIGN(flight) *flight = &window[at % BH_WINDOW];
+
+        BH_DESIGN(let_go)(slice, flight, flight->op.op != BH_FIND);
     }
     for (; done < total; done++)
         slice->list[slice->stalled++] = slice->listed ? slice->list[done] : (uint16_t)done;

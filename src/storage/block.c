@@ -24,7 +24,7 @@ int bh__block_bytes(uint64_t bytes, uint64_t *rounded)
     return bh__round_up(bytes, BH__PAGE_SMALL, rounded);
 }
 
-int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes)
+int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
 {
     uint64_t committed, reserved;
 
@@ -32,17 +32,17 @@ int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, 
     if (!bh__block_bytes(bytes, &committed))
         return 0;
     /* Where address space is limited (ulimit -v), do without room to grow in place. */
-    if (pages != BH__PAGES_FAR && committed >= RESERVE_LEAST &&
+    if (!memory->of_device && committed >= RESERVE_LEAST &&
         bh__mul(committed, RESERVE_FACTOR, &reserved))
-        block->memory = (unsigned char *)system->reserve(system->state, reserved);
+        block->memory = (unsigned char *)memory->system.reserve(memory->system.state, reserved);
     if (!block->memory) {
         reserved = committed;
-        block->memory = (unsigned char *)system->reserve(system->state, reserved);
+        block->memory = (unsigned char *)memory->system.reserve(memory->system.state, reserved);
     }
     if (!block->memory)
         return 0;
-    if (system->commit(system->state, block->memory, committed, pages)) {
-        system->unreserve(system->state, block->memory, reserved);
+    if (memory->system.commit(memory->system.state, block->memory, committed, memory->pages)) {
+        memory->system.unreserve(memory->system.state, block->memory, reserved);
         block->memory = NULL;
         return 0;
     }
@@ -51,7 +51,7 @@ int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, 
     return 1;
 }
 
-int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes,
+int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes,
                      int *moving)
 {
     uint64_t committed;
@@ -64,20 +64,20 @@ int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, 
         return 0;
     }
     if (committed > block->committed) {
-        if (system->commit(system->state, block->memory + block->committed,
-                           committed - block->committed, pages))
+        if (memory->system.commit(memory->system.state, block->memory + block->committed,
+                           committed - block->committed, memory->pages))
             return 0;
         block->committed = committed;
     }
     return 1;
 }
 
-void bh__block_shrink(bh__block *block, const bh_system *system, uint64_t bytes)
+void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes)
 {
     uint64_t committed;
 
     if (bh__block_bytes(bytes, &committed) && committed < block->committed &&
-        !system->decommit(system->state, block->memory + committed, block->committed - committed))
+        !memory->system.decommit(memory->system.state, block->memory + committed, block->committed - committed))
         block->committed = committed;
 }
 
@@ -90,10 +90,10 @@ static void touch_range(void *argument, uint64_t first, uint64_t count)
         *(volatile unsigned char *)(memory + page * BH__PAGE_SMALL) = 0;
 }
 
-void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,
+void bh__block_touch(const bh__block *block, const bh_executor *executor, const bh__memory *memory,
                      uint64_t from, uint64_t to)
 {
-    if (pages == BH_PAGES_LAZY || pages == BH__PAGES_FAR || to <= from)
+    if (memory->pages == BH_PAGES_LAZY || memory->of_device || to <= from)
         return;
     bh__run(executor, touch_range, block->memory + from, (to - from) / BH__PAGE_SMALL,
             PASS_BYTES / BH__PAGE_SMALL);
@@ -131,10 +131,10 @@ void bh__block_copy(const bh__block *to, const bh__block *from, const bh_executo
     bh__run(executor, copy_range, &c, bytes, PASS_BYTES);
 }
 
-void bh__block_destroy(bh__block *block, const bh_system *system)
+void bh__block_destroy(bh__block *block, const bh__memory *memory)
 {
     if (block->memory)
-        system->unreserve(system->state, block->memory, block->reserved);
+        memory->system.unreserve(memory->system.state, block->memory, block->reserved);
     block->memory = NULL;
     block->committed = 0;
     block->reserved = 0;

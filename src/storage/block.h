@@ -15,9 +15,14 @@
 
 #include "bulkhash/bulkhash.h"
 
-/* A page policy beside those of the API: the memory is a GPU's. It comes and goes as a whole, so
- * nothing is reserved beyond what is asked for, and only its own backend can clear or copy it. */
-#define BH__PAGES_FAR ((bh_pages)255)
+/* Where memory comes from: functions that give and take it, of which its users call `allocate`,
+ * `release`, `reserve`, `commit`, `decommit`, `unreserve` and `page_bytes`. */
+typedef struct bh__memory {
+    bh_system system;
+    bh_pages pages;
+    uint8_t of_device; /* it is a GPU's: it comes and goes as a whole, so nothing is reserved beyond what
+                        * is asked for, and only its own backend can read, clear or copy it */
+} bh__memory;
 
 typedef struct bh__block {
     unsigned char *memory; /* NULL: no block */
@@ -30,19 +35,19 @@ typedef struct bh__block {
 int bh__block_bytes(uint64_t bytes, uint64_t *rounded);
 
 /* Makes a block with `bytes` of zeroed memory. Answers 0 when the system gives none. */
-int bh__block_create(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes);
+int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes);
 
 /* Grows to `bytes` in place; the new part is zeroed. Answers 0, block as it was, when the
  * reservation is too small (*moving is set then) or the system gives no memory. */
-int bh__block_extend(bh__block *block, const bh_system *system, bh_pages pages, uint64_t bytes,
+int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes,
                      int *moving);
 
 /* Gives up the memory beyond the first `bytes`; where the system refuses, it stays. */
-void bh__block_shrink(bh__block *block, const bh_system *system, uint64_t bytes);
+void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes);
 
 /* Writes to every page of [from, to) so that later use takes no page fault; nothing when the page
  * policy is lazy. The memory must be zero. */
-void bh__block_touch(const bh__block *block, const bh_executor *executor, bh_pages pages,
+void bh__block_touch(const bh__block *block, const bh_executor *executor, const bh__memory *memory,
                      uint64_t from, uint64_t to);
 
 /* Zeroes the first `bytes`; copies the first `bytes` of one block to another. In parallel. */
@@ -50,6 +55,6 @@ void bh__block_clear(const bh__block *block, const bh_executor *executor, uint64
 void bh__block_copy(const bh__block *to, const bh__block *from, const bh_executor *executor,
                     uint64_t bytes);
 
-void bh__block_destroy(bh__block *block, const bh_system *system);
+void bh__block_destroy(bh__block *block, const bh__memory *memory);
 
 #endif

@@ -1,7 +1,6 @@
 /*
  * Temporary memory of one call: from the heap where it is little, else mapped for the
- * call as tables are, on huge pages where the context has them. Where a backend's pages are
- * BH__PAGES_FAR it is the device's, and what `system`, the backend's `memory`, allocates.
+ * call as tables are, on huge pages where the context has them. A device's is always allocated.
  */
 #ifndef BH_STORAGE_TEMPORARY_H
 #define BH_STORAGE_TEMPORARY_H
@@ -15,8 +14,8 @@ typedef struct bh__temporary {
 } bh__temporary;
 
 /* Answers 0 when the system gives none. */
-int bh__temporary_take(bh__temporary *temporary, const bh_system *system, bh_pages pages,
+int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory,
                        uint64_t bytes);
-void bh__temporary_give(bh__temporary *temporary, const bh_system *system);
+void bh__temporary_give(bh__temporary *temporary, const bh__memory *memory);
 
 #endif

@@ -20,6 +20,9 @@
  *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: it has instances
  *                            with BH_APART
  *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE
+ *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, to which
+ *                            all memory is an address): BH_DESIGN(bringer)(geometry, tier) answers what
+ *                            brings them (storage/bringer.h)
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins one in the last of them
  *     BH_DESIGN_REGIONS      and some large calls by a schedule of its own: BH_DESIGN(gpu_by_region)
@@ -81,5 +84,6 @@
 #undef BH_DESIGN_CORES
 #undef BH_DESIGN_APART
 #undef BH_DESIGN_SCRATCH
+#undef BH_DESIGN_TIERS
 #undef BH_DESIGN_STAGES
 #undef BH_DESIGN_REGIONS

@@ -21,6 +21,7 @@
 #include "bulkhash/bulkhash.h"
 #include "primitives/primitives.h"
 #include "storage/block.h"
+#include "storage/bringer.h"
 
 /* What a step of an operation answers to its schedule. A step works on one region of memory, never
  * waits, and holds nothing when it returns. */
@@ -31,8 +32,8 @@ typedef enum bh_answer {
     BH_STALL  /* the table itself must change; nothing visible was changed */
 } bh_answer;
 
-/* Where memory lies: the schedule brings a region of another tier in its own way. */
-typedef enum bh_tier { BH_TIER_NEAR, BH_TIER_HOST, BH_TIER_FILE } bh_tier;
+/* Where memory lies. Regions of another tier than near memory are brought by a bh__bringer. */
+typedef enum bh_tier { BH_TIER_NEAR, BH_TIER_HOST, BH_TIER_FILE, BH_TIERS } bh_tier;
 
 /* Memory that a step wants to work on, at most one page. In the near tier (the memory of the cores
  * or of the GPU that runs the step) `offset` is an address. */
@@ -231,11 +232,9 @@ typedef enum bh__need {
 /* What a context has for its tables. */
 struct bh__backend {
     bh_system system;
-    /* Its reserve, commit, decommit, unreserve and page_bytes, and these alone, are for the memory
-     * that pairs lie in. Where `pages` is BH__PAGES_FAR that is not the host's. */
-    bh_system memory;
+    bh__memory memory; /* near memory, in which tables lie */
+    bh__memory host;   /* the host's; the same on cores */
     bh_executor executor;
-    bh_pages pages;
     const char *target;
     const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */
     void *device;
@@ -263,6 +262,12 @@ struct bh__backend {
                               void *values, uint64_t room, uint64_t *count);
 };
 
+/* Whether tables lie in a device's memory, which the host cannot read. */
+static inline int bh__on_device(const bh__backend *backend)
+{
+    return backend->memory.of_device;
+}
+
 struct bh_table {
     const bh__backend *backend;
     const bh__policy *policy;
@@ -286,8 +291,8 @@ struct bh_table {
     uint64_t min_keys;   /* with fewer than that the policy is asked to shrink the table */
     uint64_t floor_keys; /* what capacity and reserve asked for */
     uint64_t sure_keys;  /* so many keys find a place each: see bh__allowance */
-    uint64_t bytes;
-    uint64_t bytes_peak; /* the most that `bytes` and what growing or building needed besides were */
+    uint64_t bytes[BH_TIERS]; /* see budget.h */
+    uint64_t bytes_peak;      /* the most that all of them and what growing or building needed were */
     uint64_t grows;
     uint64_t shrinks;
     uint64_t reseeds;
@@ -437,13 +442,6 @@ static inline void bh__leave_alone(bh_table *table, uint64_t since)
     if (held > table->longest_pause_ns)
         table->longest_pause_ns = held;
     bh__gate_leave_alone(&table->gate);
-}
-
-/* The table's memory is table->bytes, and for the moment so much more. */
-static inline void bh__note_peak(bh_table *table, uint64_t besides)
-{
-    if (table->bytes_peak < table->bytes + besides)
-        table->bytes_peak = table->bytes + besides;
 }
 
 /* The number of keys by the slices that have settled, for those who hold the gate shared. A slice may

@@ -4,6 +4,7 @@
  * that takes both are there; what cannot be had leaves the table as it was.
  */
 #include "base/error.h"
+#include "tables/budget.h"
 
 #include "probing/layout.h"
 
@@ -21,11 +22,6 @@ typedef struct probing {
 static probing *of(bh_table *table)
 {
     return (probing *)table;
-}
-
-static int is_far(const bh_table *table)
-{
-    return table->backend->pages == BH__PAGES_FAR;
 }
 
 static uint64_t slots_per_line(const bh_table *table)
@@ -68,16 +64,15 @@ static void publish(probing *t)
 static bh_status make_block(const bh_table *table, uint64_t lines, bh__block *block)
 {
     const bh__backend *backend = table->backend;
-    const bh_table_options *o = &table->options;
-    const uint64_t budget = is_far(table) ? o->max_device_bytes : o->max_host_bytes;
+    bh_status status;
     uint64_t bytes;
 
     if (!lines || !bh__block_bytes(lines * BH_LP_LINE, &bytes))
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    if (budget && bytes > budget)
-        return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and its budget is %llu",
-                        (unsigned long long)bytes, (unsigned long long)budget);
-    if (!bh__block_create(block, &backend->memory, backend->pages, bytes))
+    status = bh__check_budget(table, BH_TIER_NEAR, 0, bytes);
+    if (status)
+        return status;
+    if (!bh__block_create(block, &backend->memory, bytes))
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                         (unsigned long long)bytes);
     return BH_OK;
@@ -109,7 +104,7 @@ static bh_status rebuild(probing *t, uint64_t lines)
     bh__block_destroy(&t->block, &backend->memory);
     t->block = block;
     t->geometry = g;
-    table->bytes = block.committed;
+    table->bytes[BH_TIER_NEAR] = block.committed;
     table->keys_moved += table->keys;
     table->erases = 0;
     table->changes++;
@@ -162,7 +157,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     t->geometry.lines = (uint64_t)(uintptr_t)t->block.memory;
     t->geometry.count = lines;
     t->table.floor_keys = checked.options.capacity;
-    t->table.bytes = t->block.committed;
+    t->table.bytes[BH_TIER_NEAR] = t->block.committed;
     bh__note_peak(&t->table, 0);
     publish(t);
     *made = &t->table;

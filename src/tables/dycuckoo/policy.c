@@ -18,7 +18,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/system.h"
-#include "storage/block.h"
+#include "tables/budget.h"
 
 #define DEFAULT_SUBTABLES 4
 #define DEFAULT_MAX_FILL 0.85
@@ -275,16 +275,11 @@ static void set_room(bh_table *table, double fill)
     table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
 }
 
-static int is_far(const bh_table *table)
-{
-    return table->backend->pages == BH__PAGES_FAR;
-}
-
 /* What searches for places may cost from now on. */
 static void set_allowances(bh_table *table, int uneven)
 {
-    const uint64_t searches = is_far(table) ? 1 : VAIN_SEARCHES;
-    const uint64_t looks = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
+    const uint64_t searches = bh__on_device(table->backend) ? 1 : VAIN_SEARCHES;
+    const uint64_t looks = bh__on_device(table->backend) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
     const uint64_t vain = searches * (looks < table->slots ? looks : table->slots);
     uint64_t i;
     double most = placeable_fill(table);
@@ -332,24 +327,12 @@ static bh_status refused(const char *what)
     return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; no key has moved", what);
 }
 
-static void destroy_blocks(bh__block *block, const bh_system *system)
+static void destroy_blocks(bh__block *block, const bh__memory *memory)
 {
     uint32_t i;
 
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
-        bh__block_destroy(&block[i], system);
-}
-
-static bh_status check_budget(const bh_table *table, uint64_t bytes)
-{
-    int far = is_far(table);
-    uint64_t budget = far ? table->options.max_device_bytes : table->options.max_host_bytes;
-
-    if (budget && bytes > budget)
-        return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
-                        (unsigned long long)bytes, far ? "device" : "host",
-                        (unsigned long long)budget);
-    return BH_OK;
+        bh__block_destroy(&block[i], memory);
 }
 
 /* Gives searches memory for a table of so many buckets; on failure they have what they had. */
@@ -359,7 +342,7 @@ static bh_status make_scratch(dycuckoo *t, uint64_t buckets)
     bh__scratch larger;
 
     larger.bytes = (buckets < BH_DY_SEARCH_MOST ? buckets : BH_DY_SEARCH_MOST) * sizeof(bh_dy_node);
-    if (is_far(&t->table) || larger.bytes <= t->scratch.bytes)
+    if (bh__on_device(t->table.backend) || larger.bytes <= t->scratch.bytes)
         return BH_OK;
     larger.memory = system->allocate(system->state, larger.bytes);
     if (!larger.memory)
@@ -387,20 +370,20 @@ static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geom
     if (!bh__block_bytes((base << doublings) * bucket_bytes(table), &subtable_bytes) ||
         !bh__mul(subtable_bytes, d, bytes))
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = check_budget(table, *bytes);
+    status = bh__check_budget(table, BH_TIER_NEAR, 0, *bytes);
     if (status)
         return status;
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
         block[i].memory = 0;
     for (i = 0; i < d; i++) {
-        if (!bh__block_create(&block[i], &backend->memory, backend->pages, subtable_bytes)) {
+        if (!bh__block_create(&block[i], &backend->memory, subtable_bytes)) {
             destroy_blocks(block, &backend->memory);
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                             (unsigned long long)*bytes);
         }
         /* Before the next one is asked for: only touched memory is missing from what the system
          * says it still has. */
-        bh__block_touch(&block[i], &backend->executor, backend->pages, 0, block[i].committed);
+        bh__block_touch(&block[i], &backend->executor, &backend->memory, 0, block[i].committed);
         g->subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
         g->subtable[i].doublings = doublings;
         g->subtable[i].mask = (1ull << doublings) - 1;
@@ -423,7 +406,7 @@ static void replace_blocks(dycuckoo *t, const bh_dy_geometry *g, const bh__block
     for (i = 0; i < g->subtables; i++)
         t->block[i] = block[i];
     t->geometry = *g;
-    t->table.bytes = bytes;
+    t->table.bytes[BH_TIER_NEAR] = bytes;
     t->table.changes++;
     publish(t);
 }
@@ -567,12 +550,12 @@ static bh_status double_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     bh__block *block = &t->block[subtable], larger;
     int moving;
 
-    if (bh__block_extend(block, &backend->memory, backend->pages, bytes, &moving))
+    if (bh__block_extend(block, &backend->memory, bytes, &moving))
         return BH_OK;
-    if (!moving || !bh__block_create(&larger, &backend->memory, backend->pages, bytes))
+    if (!moving || !bh__block_create(&larger, &backend->memory, bytes))
         return bh__fail(BH_ERR_MEMORY,
                         "the system gave no memory to grow a table of %llu bytes by %llu",
-                        (unsigned long long)t->table.bytes, (unsigned long long)bytes / 2);
+                        (unsigned long long)t->table.bytes[BH_TIER_NEAR], (unsigned long long)bytes / 2);
     if (!backend->copy(backend, &larger, block, bytes / 2, BH_TRY)) {
         bh__block_destroy(&larger, &backend->memory);
         return refused("to copy a part of the table");
@@ -590,9 +573,9 @@ static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     const bh__backend *backend = t->table.backend;
     bh__block *block = &t->block[subtable], smaller;
 
-    if (!is_far(&t->table)) {
+    if (!bh__on_device(t->table.backend)) {
         bh__block_shrink(block, &backend->memory, bytes);
-    } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
+    } else if (bh__block_create(&smaller, &backend->memory, bytes)) {
         bh__note_peak(&t->table, smaller.committed);
         if (backend->copy(backend, &smaller, block, bytes, BH_TRY)) {
             bh__block larger = *block;
@@ -626,7 +609,7 @@ static bh_status grow(dycuckoo *t)
     bh_table *table = &t->table;
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = smallest(g);
-    uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed;
+    uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed, kept;
     bh_dy_resize split = {g, &t->scratch, subtable, subtable, 1, 0, 0};
     bh_status status;
 
@@ -638,8 +621,8 @@ static bh_status grow(dycuckoo *t)
     /* What a halving could not give back is there already. */
     if (committed < t->block[subtable].committed)
         committed = t->block[subtable].committed;
-    committed = table->bytes - t->block[subtable].committed + committed;
-    status = check_budget(table, committed);
+    kept = table->bytes[BH_TIER_NEAR] - t->block[subtable].committed;
+    status = bh__check_budget(table, BH_TIER_NEAR, kept, committed);
     if (!status)
         status = make_scratch(t, table->slots / slots_per_bucket(table) + buckets);
     if (!status)
@@ -647,7 +630,7 @@ static bh_status grow(dycuckoo *t)
     if (status)
         return status;
 
-    table->bytes = committed;
+    table->bytes[BH_TIER_NEAR] = kept + committed;
     bh__note_peak(table, 0);
     table->changes++;
     g->subtable[subtable].doublings++;
@@ -697,7 +680,7 @@ static int halve(dycuckoo *t)
     }
     committed = t->block[subtable].committed;
     halve_block(t, subtable, buckets * bucket_bytes(table));
-    table->bytes -= committed - t->block[subtable].committed;
+    table->bytes[BH_TIER_NEAR] -= committed - t->block[subtable].committed;
     table->shrinks++;
     return 1;
 }
@@ -770,7 +753,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     int ran;
 
     /* Beyond sure_keys one thread of a device searches for nobody: the others have searched. */
-    if (charged && is_far(table))
+    if (charged && bh__on_device(table->backend))
         looks = 0;
     /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
      * have not been looked at.) */
@@ -914,7 +897,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
     const uint64_t part =
-        is_far(table) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
+        bh__on_device(table->backend) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
     const uint64_t slots_per_part = slots_per_bucket(table) * part;
     uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;

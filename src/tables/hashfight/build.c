@@ -129,7 +129,7 @@ int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p)
 
 void bh__hf_drop_spare(bh__hf_table *t)
 {
-    t->table.bytes -= t->spare.committed;
+    t->table.bytes[BH_TIER_NEAR] -= t->spare.committed;
     bh__block_destroy(&t->spare, &t->table.backend->memory);
 }
 
@@ -140,21 +140,8 @@ static bh_status take_spare(bh__hf_table *t, bh__block *block, int *was_spare)
     *block = t->spare;
     t->spare.memory = 0;
     t->spare.committed = 0;
-    t->table.bytes -= block->committed;
+    t->table.bytes[BH_TIER_NEAR] -= block->committed;
     return BH_OK;
-}
-
-/* Bytes that the table may have; 0: as many as there are. */
-static uint64_t budget_of(const bh_table *table)
-{
-    return bh__hf_is_far(table) ? table->options.max_device_bytes : table->options.max_host_bytes;
-}
-
-int bh__hf_over_budget(const bh_table *table, uint64_t used, uint64_t more)
-{
-    uint64_t budget = budget_of(table);
-
-    return budget && (more > budget || used > budget - more);
 }
 
 int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
@@ -163,19 +150,12 @@ int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 
     return !bh__block_bytes(bytes, &committed) ||
            ((!t->spare.memory || spare < bytes) &&
-            bh__hf_over_budget(&t->table, t->table.bytes - freed - spare, committed));
-}
-
-bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes)
-{
-    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
-                    (unsigned long long)bytes, bh__hf_is_far(table) ? "device" : "host",
-                    (unsigned long long)budget_of(table));
+            bh__over_budget(&t->table, BH_TIER_NEAR, t->table.bytes[BH_TIER_NEAR] - freed - spare, committed));
 }
 
 bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 {
-    return bh__hf_fail_over(&t->table, t->table.bytes - freed - t->spare.committed + bytes);
+    return bh__fail_over(&t->table, BH_TIER_NEAR, t->table.bytes[BH_TIER_NEAR] - freed - t->spare.committed + bytes);
 }
 
 /* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
@@ -186,7 +166,7 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    uint64_t spare = t->spare.committed, used = table->bytes - freed, committed;
+    uint64_t spare = t->spare.committed, used = table->bytes[BH_TIER_NEAR] - freed, committed;
     int large_enough = t->spare.memory && spare >= bytes;
 
     *was_spare = 0;
@@ -196,18 +176,18 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
     if (bh__hf_is_beyond(t, bytes, freed))
         return bh__hf_fail_beyond(t, bytes, freed);
-    if (bh__hf_over_budget(table, used, committed)) {
+    if (bh__over_budget(table, BH_TIER_NEAR, used, committed)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
         bh__hf_drop_spare(t);
     }
-    if (!bh__block_create(block, &backend->memory, backend->pages, bytes)) {
+    if (!bh__block_create(block, &backend->memory, bytes)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
-                        (unsigned long long)(table->bytes + committed));
+                        (unsigned long long)(table->bytes[BH_TIER_NEAR] + committed));
     }
-    bh__block_touch(block, &backend->executor, backend->pages, 0, block->committed);
+    bh__block_touch(block, &backend->executor, &backend->memory, 0, block->committed);
     return BH_OK;
 }
 
@@ -216,7 +196,7 @@ static void give_back(bh__hf_table *t, bh__block *block, int was_spare)
 {
     if (was_spare) {
         t->spare = *block;
-        t->table.bytes += block->committed;
+        t->table.bytes[BH_TIER_NEAR] += block->committed;
     } else {
         bh__block_destroy(block, &t->table.backend->memory);
     }
@@ -232,7 +212,7 @@ void bh__hf_spare_block(bh__hf_table *t, bh__block *block, uint64_t keys, uint64
         t->spare = *block;
         t->spare_keys = keys;
         t->spare_slots = slots;
-        t->table.bytes += block->committed;
+        t->table.bytes[BH_TIER_NEAR] += block->committed;
     }
     block->memory = 0;
     block->committed = 0;

@@ -170,7 +170,7 @@ static void refuse(const bh_table *table, const bh__batch *part)
 {
     uint64_t i;
 
-    for (i = 0; !bh__hf_is_far(table) && part->outcomes && i < part->n; i++)
+    for (i = 0; !bh__on_device(table->backend) && part->outcomes && i < part->n; i++)
         part->outcomes[i] = BH_NOT_DONE;
 }
 
@@ -262,7 +262,7 @@ static bh_status modify_far(bh__hf_table *t, const bh__batch *batch)
     arena a = {0, 0};
     chunk c;
 
-    while (!bh__temporary_take(&memory, &backend->memory, backend->pages,
+    while (!bh__temporary_take(&memory, &backend->memory,
                                cut_chunk(&a, table, room, &c))) {
         if (room <= SMALL_CHUNK)
             return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements",
@@ -288,7 +288,7 @@ static bh_status modify_near(bh__hf_table *t, const bh__batch *batch)
     int taken;
     chunk c;
 
-    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->system, backend->pages,
+    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->host,
                                                      cut_chunk(&a, table, room, &c));
     /* Small, or no memory for more at a time. */
     a.at = taken ? (uint64_t)(uintptr_t)memory.memory : on_stack;
@@ -296,7 +296,7 @@ static bh_status modify_near(bh__hf_table *t, const bh__batch *batch)
         room = SMALL_CHUNK;
     status = run_chunks(t, batch, room, &a, on_stack);
     if (taken)
-        bh__temporary_give(&memory, &backend->system);
+        bh__temporary_give(&memory, &backend->host);
     return status;
 }
 
@@ -307,5 +307,5 @@ bh_status bh__hf_modify(bh_table *table, const bh__batch *batch)
     if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
         !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
         return BH_OK;
-    return bh__hf_is_far(table) ? modify_far(t, batch) : modify_near(t, batch);
+    return bh__on_device(table->backend) ? modify_far(t, batch) : modify_near(t, batch);
 }

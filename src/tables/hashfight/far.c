@@ -35,7 +35,7 @@ static int take(const bh_table *table, arena *a, bh__temporary *memory)
 
     memory->memory = 0;
     if (a->overflowed ||
-        !bh__temporary_take(memory, &backend->memory, backend->pages, a->at ? a->at : 1))
+        !bh__temporary_take(memory, &backend->memory, a->at ? a->at : 1))
         return 0;
     a->at = (uint64_t)(uintptr_t)memory->memory;
     return 1;

@@ -46,11 +46,11 @@ void bh__hf_publish(bh__hf_table *t)
     bh_hf_geometry *g = &t->geometry;
     uint64_t slots = BH_HF_BUFFER_MOST, pairs = 0, i;
 
-    table->bytes = t->buffer.committed + t->spare.committed;
+    table->bytes[BH_TIER_NEAR] = t->buffer.committed + t->spare.committed;
     for (i = 0; i < g->generations; i++) {
         if (!g->generation[i].regions)
             continue;
-        table->bytes += t->block[i].committed;
+        table->bytes[BH_TIER_NEAR] += t->block[i].committed;
         slots += bh__hf_slots(&g->generation[i]);
         pairs += t->built[i];
     }
@@ -88,7 +88,7 @@ static void find_regions_pay(bh__hf_table *t)
     uint64_t bytes = bh__hf_large(t) ? t->block[0].committed : 0;
     uint32_t pay = 0;
 
-    if (bytes >= REGIONS_PAY_BYTES && !bh__hf_is_far(&t->table))
+    if (bytes >= REGIONS_PAY_BYTES && !bh__on_device(t->table.backend))
         pay = system->page_bytes(system->state,
                                  t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
                                  1) < BH__PAGE_HUGE;
@@ -138,7 +138,7 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
 
         parts = parts < counts_room ? parts : counts_room;
         /* Far, parts are small: not many more of them than there is room for. */
-        if (bh__hf_is_far(table) && (parts - 1) / 4 > (room - *copied) / job.part)
+        if (bh__on_device(table->backend) && (parts - 1) / 4 > (room - *copied) / job.part)
             parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
         job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
@@ -174,7 +174,7 @@ uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
         /* See bh__hf_read. */
         parts = room / builder->part * 4 + 1;
         parts = parts < most ? parts : most;
-        if (!bh__temporary_take(&memory, &backend->memory, backend->pages, parts * 8))
+        if (!bh__temporary_take(&memory, &backend->memory, parts * 8))
             return BH__EXPORT_NO_MEMORY;
         counts = (uint64_t *)(void *)memory.memory;
     }
@@ -282,7 +282,7 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
         bh__hf_is_beyond(t, p.bytes, freed))
         return bh__hf_fail_beyond(t, p.bytes, freed);
     cut_collected(&a, t, first, total, &c);
-    if (a.overflowed || !bh__temporary_take(&memory, &backend->memory, backend->pages, a.at))
+    if (a.overflowed || !bh__temporary_take(&memory, &backend->memory, a.at))
         return fail_merge(total);
     a.at = (uint64_t)(uintptr_t)memory.memory;
     cut_collected(&a, t, first, total, &c);

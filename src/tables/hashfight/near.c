@@ -66,11 +66,12 @@ static void cut_work(arena *a, const bh_table *table, const bh__hf_plan *p, work
 
 static int make_work(const bh_table *table, const bh__hf_plan *p, work *w)
 {
-    const bh__backend *backend = table->backend;
+    bh__memory lazy = table->backend->host;
     arena a = {0, 0};
 
+    lazy.pages = BH_PAGES_LAZY;
     cut_work(&a, table, p, w);
-    if (a.overflowed || !bh__block_create(&w->block, &backend->system, BH_PAGES_LAZY, a.at))
+    if (a.overflowed || !bh__block_create(&w->block, &lazy, a.at))
         return 0;
     a.at = (uint64_t)(uintptr_t)w->block.memory;
     cut_work(&a, table, p, w);
@@ -179,7 +180,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     job.tasks = job.tasks < p->g.regions ? job.tasks : p->g.regions;
     job.scratch_bytes =
         BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, most_slots);
-    if (!bh__block_create(&scratch, &backend->system, backend->pages,
+    if (!bh__block_create(&scratch, &backend->host,
                           job.tasks * job.scratch_bytes))
         goto no_scratch;
     bh__note_peak((bh_table *)(uintptr_t)table,
@@ -213,11 +214,11 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     if (result == BH_HF_BUILT && !make_tail(table, &job, &w))
         result = BH_HF_NO_MEMORY;
     *pairs = job.won + p->g.tail;
-    bh__block_destroy(&scratch, &backend->system);
+    bh__block_destroy(&scratch, &backend->host);
 no_scratch:
     primitives->partition_end(&where, &partition);
 no_partition:
-    bh__block_destroy(&w.block, &backend->system);
+    bh__block_destroy(&w.block, &backend->host);
     return result;
 }
 

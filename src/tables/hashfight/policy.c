@@ -125,6 +125,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     const bh_table_options *o;
     bh_table checked = *plan_of_table;
     bh__block none = {0, 0, 0};
+    bh__memory small = backend->memory;
     bh_status status;
     bh__hf_table *t;
     arena a = {0, 0};
@@ -137,11 +138,12 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = checked;
-    t->builder = bh__hf_is_far(&checked) ? &bh__hf_far : &bh__hf_near;
+    t->builder = bh__on_device(checked.backend) ? &bh__hf_far : &bh__hf_near;
     t->geometry.seed = bh_seed_expand(o->seed);
     t->geometry.generations = 0;
     for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
         t->block[i] = none;
+    small.pages = BH_PAGES_SMALL;
     t->spare = none;
     t->gone = t->held = t->floor_slots = 0;
     t->shrink_below = UINT64_MAX;
@@ -151,10 +153,9 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
     cut(&a, BH_HF_BUFFER_MOST, 1);
     cut(&a, t->builder->aside_bytes(&checked), 1);
-    if (!bh__block_bytes(a.at, &bytes) || bh__hf_over_budget(&checked, 0, bytes)) {
-        status = bh__hf_fail_over(&checked, bytes);
-    } else if (!bh__block_create(&t->buffer, &backend->memory,
-                                 bh__hf_is_far(&checked) ? BH__PAGES_FAR : BH_PAGES_SMALL, a.at)) {
+    if (!bh__block_bytes(a.at, &bytes) || bh__over_budget(&checked, BH_TIER_NEAR, 0, bytes)) {
+        status = bh__fail_over(&checked, BH_TIER_NEAR, bytes);
+    } else if (!bh__block_create(&t->buffer, &small, a.at)) {
         status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                           (unsigned long long)a.at);
     } else {
@@ -183,7 +184,7 @@ static void destroy(bh_table *table)
 {
     bh__hf_table *t = bh__hf_of(table);
     bh_system system = table->backend->system;
-    const bh_system *memory = &table->backend->memory;
+    const bh__memory *memory = &table->backend->memory;
     uint64_t i;
 
     for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)

@@ -1,0 +1,77 @@
+/* Bytes and budgets of a table, tier by tier; see budget.h. */
+#include "tables/budget.h"
+
+#include "base/error.h"
+
+/* Kinds of memory as options and statistics name them. */
+typedef enum kind { DEVICE, HOST, A_FILE } kind;
+
+static kind kind_of(const bh_table *table, bh_tier tier)
+{
+    switch (tier) {
+    case BH_TIER_FILE: return A_FILE;
+    case BH_TIER_HOST: return HOST;
+    default: return bh__on_device(table->backend) ? DEVICE : HOST;
+    }
+}
+
+static uint64_t budget_of(const bh_table *table, bh_tier tier)
+{
+    const bh_table_options *o = &table->options;
+    const uint64_t budgets[] = {o->max_device_bytes, o->max_host_bytes, o->max_file_bytes};
+
+    return budgets[kind_of(table, tier)];
+}
+
+int bh__over_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more)
+{
+    const uint64_t budget = budget_of(table, tier);
+
+    return budget && (more > budget || kept > budget - more);
+}
+
+bh_status bh__fail_over(const bh_table *table, bh_tier tier, uint64_t bytes)
+{
+    static const char *const names[] = {"device", "host", "file"};
+
+    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
+                    (unsigned long long)bytes, names[kind_of(table, tier)],
+                    (unsigned long long)budget_of(table, tier));
+}
+
+bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more)
+{
+    return bh__over_budget(table, tier, kept, more) ? bh__fail_over(table, tier, kept + more) : BH_OK;
+}
+
+uint64_t bh__bytes_total(const bh_table *table)
+{
+    uint64_t bytes = 0;
+    int tier;
+
+    for (tier = 0; tier < BH_TIERS; tier++)
+        bytes += table->bytes[tier];
+    return bytes;
+}
+
+void bh__note_peak(bh_table *table, uint64_t besides)
+{
+    const uint64_t bytes = bh__bytes_total(table) + besides;
+
+    if (table->bytes_peak < bytes)
+        table->bytes_peak = bytes;
+}
+
+void bh__bytes_stats(const bh_table *table, bh_table_stats *stats)
+{
+    uint64_t bytes[3] = {0, 0, 0};
+    int tier;
+
+    for (tier = 0; tier < BH_TIERS; tier++)
+        bytes[kind_of(table, (bh_tier)tier)] += table->bytes[tier];
+    stats->bytes_device = bytes[DEVICE];
+    stats->bytes_host = bytes[HOST];
+    stats->bytes_file = bytes[A_FILE];
+    stats->bytes_total = bh__bytes_total(table);
+    stats->bytes_peak = table->bytes_peak;
+}
