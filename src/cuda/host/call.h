@@ -1,6 +1,16 @@
 /*
- * A call on a GPU while it runs: what batch.c, which cuts it into parts and runs them, shares with
- * by_key.c, which runs a part's elements key by key.
+ * A call on a GPU while it runs, and what the files that run it ask of each other. They are, from the
+ * outside inwards:
+ *
+ *     batch.c      a call from its beginning to its end: its arrays, its parts
+ *     export.c     the same for pairs that are copied out of a table
+ *     survey.c     how many keys of a call are new; growing for them before anything is launched
+ *     by_key.c     a part's elements as one operation for each of their keys
+ *     launch.c     a part's elements, launched again and again until all are done or cannot be
+ *     stalled.c    what the policy must see to, a few elements at a time
+ *     ferry.c      the caller's arrays, and parts of them on their way to the device and back
+ *
+ * perform.c stands apart: it has the calls that a table's design performs itself.
  */
 #ifndef BH_CUDA_HOST_CALL_H
 #define BH_CUDA_HOST_CALL_H
@@ -43,8 +53,35 @@ typedef struct bh__call {
     bh_status status; /* the call's */
 } bh__call;
 
-/* batch.c. The work is that of the caller's elements, from one of the part that is run on. */
+/* How many elements the part that begins with that one has. */
+static inline uint64_t bh__call_part_at(const bh__call *c, uint64_t first)
+{
+    const uint64_t left = c->n - first;
+
+    return c->part < left ? c->part : left;
+}
+
+/* --- batch.c ------------------------------------------------------------------------------------- */
+
+/* The work is that of the caller's elements, from one of the part that is run on. */
 void bh__call_use_part(bh__call *c, uint64_t from);
+
+/* Elements of a part, at most. */
+uint64_t bh__call_part_most(const bh__call *c);
+
+/* Takes memory for copies of arrays, and on the device for names. Answers 0 or an error. */
+int bh__call_take(bh__call *c);
+
+/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
+ * nothing. Answers 0 or an error. */
+int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
+
+/* The error sentences for what the GPU refused (BH_ERR_DEVICE), and for memory that it did not give
+ * for a part's elements (BH_ERR_MEMORY). */
+bh_status bh__call_failed(const bh__call *c, int error);
+bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error);
+
+/* --- launch.c ------------------------------------------------------------------------------------ */
 
 /* Launches the work for elements 0 to count - 1, again and again with growth between, until all are
  * done or cannot be. Their outcomes, where asked for, have been marked as not done. */
@@ -52,6 +89,17 @@ bh_status bh__call_change(bh__call *c, uint64_t count);
 
 /* Launches it as lookups. */
 bh_status bh__call_look(bh__call *c, uint64_t count);
+
+/* Runs a part of lookups; once more, when it turns out that some keys are missing and that their
+ * values must be there first. */
+bh_status bh__call_run_lookups(bh__call *c);
+
+/* --- stalled.c ----------------------------------------------------------------------------------- */
+
+/* Has the policy see to the first elements of a list; *names and *count become what is left. */
+bh_status bh__call_resolve(bh__call *c, uint32_t **names, uint64_t *count);
+
+/* --- survey.c ------------------------------------------------------------------------------------ */
 
 /* Elements of a sample, spread over a call, that says what kind of call it is. Chosen, not tuned. */
 #define BH_SAMPLE (UINT64_C(1) << 15)
@@ -67,15 +115,19 @@ typedef enum bh__surveyed {
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
                     uint64_t *keys);
 
-/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
- * nothing. Answers 0 or an error. */
-int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
+/*
+ * Grows the table for the part that is to be run, when there may not be room for it; where the
+ * device sees the whole call, and all of it inserts, for all that is left of it. Without that a
+ * table grows by a quarter of what it has, and what found no room is launched again each time: 63
+ * times from 1,000 keys to 50 million. Where it cannot grow, nothing is said: whoever finds no room
+ * then learns why. Answers 0 or an error of the GPU.
+ */
+int bh__call_make_room(bh__call *c, const bh__slot *s);
 
-/* The error sentence for what the GPU refused; BH_ERR_DEVICE. */
-bh_status bh__call_failed(const bh__call *c, int error);
+/* --- by_key.c ------------------------------------------------------------------------------------ */
 
 /*
- * by_key.c. To be asked when the first part is on the device: whether elements are to run key by
+ * To be asked when the first part is on the device: whether elements are to run key by
  * key, because their order counts or because so many are equal that they would wait for each other;
  * takes memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
  */
