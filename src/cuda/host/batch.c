@@ -79,14 +79,15 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
         error = bh__call_make_room(c, s);
     if (error)
         return bh__call_failed(c, error);
-    if (!lookups && !c->number)
-        status = bh__by_key_choose(c);
+    bh__schedule_choose(c);
+    if (c->way == BH_WAY_BY_KEY && !c->number)
+        status = bh__by_key_begin(c);
     if (!status)
         status = bh__cuda_alive(c->cuda);
     if (!status)
-        status = lookups               ? bh__call_run_lookups(c)
-                 : c->by_key.memory    ? bh__by_key_change(c, s->count)
-                                       : bh__call_change(c, s->count);
+        status = c->way == BH_WAY_LOOK     ? bh__call_run_lookups(c)
+                 : c->way == BH_WAY_BY_KEY ? bh__by_key_change(c, s->count)
+                                           : bh__call_change(c, s->count);
     if (lookups && status)
         return status;
     /* What was asked for before something was refused may still be on its way to the answers. */
@@ -246,7 +247,8 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
         status = enter_arrays(&c, batch);
     if (status)
         return status;
-    if (table->policy->perform && c.kind != BH_SLICE_FIND)
+    bh__schedule_choose(&c);
+    if (c.way == BH_WAY_PERFORM)
         return bh__cuda_perform(c.cuda, table, batch);
     c.part = bh__call_part_most(&c);
 

@@ -4,6 +4,7 @@
  *
  *     batch.c      a call from its beginning to its end: its arrays, its parts
  *     export.c     the same for pairs that are copied out of a table
+ *     schedule.c   which schedule a call gets
  *     survey.c     how many keys of a call are new; growing for them before anything is launched
  *     by_key.c     a part's elements as one operation for each of their keys
  *     launch.c     a part's elements, launched again and again until all are done or cannot be
@@ -27,9 +28,17 @@ typedef struct bh__work {
 
 /* Memory on the device for what elements come to key by key; see by_key.c. */
 typedef struct bh__by_key {
-    void *memory;  /* NULL: elements run as they are */
+    void *memory;
     uint64_t room; /* for so many elements at a time */
 } bh__by_key;
+
+/* What a call's elements are run by. */
+typedef enum bh__way {
+    BH_WAY_LOOK,    /* lookups: launched as they are */
+    BH_WAY_CHANGE,  /* launched as they are, again and again */
+    BH_WAY_BY_KEY,  /* one operation for each of their keys is launched */
+    BH_WAY_PERFORM  /* the table's design performs the call */
+} bh__way;
 
 typedef struct bh__call {
     bh__cuda *cuda;
@@ -43,6 +52,8 @@ typedef struct bh__call {
     uint64_t surveyed; /* room was made for elements before this one */
     int given; /* the array that values are read from: bh_apply's is the one that it writes */
     bh__slice_kind kind;
+    bh__way way;
+    bh_schedule wanted; /* of what is launched */
     bh__work work;
     bh__by_key by_key;
     uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
@@ -80,6 +91,15 @@ int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
  * for a part's elements (BH_ERR_MEMORY). */
 bh_status bh__call_failed(const bh__call *c, int error);
 bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error);
+
+/* --- schedule.c ---------------------------------------------------------------------------------- */
+
+/* Chooses the call's way and the schedule of what is launched. To be asked when the call begins, and for
+ * each part, when its elements are on the device and room has been made for them. */
+void bh__schedule_choose(bh__call *c);
+
+/* What a table's statistics call the schedule that ran. */
+const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule);
 
 /* --- launch.c ------------------------------------------------------------------------------------ */
 
@@ -126,12 +146,9 @@ int bh__call_make_room(bh__call *c, const bh__slot *s);
 
 /* --- by_key.c ------------------------------------------------------------------------------------ */
 
-/*
- * To be asked when the first part is on the device: whether elements are to run key by
- * key, because their order counts or because so many are equal that they would wait for each other;
- * takes memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
- */
-bh_status bh__by_key_choose(bh__call *c);
+/* Takes memory for elements key by key. Without it those whose order does not count run as they are
+ * (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
+bh_status bh__by_key_begin(bh__call *c);
 void bh__by_key_end(bh__call *c);
 
 /* Runs the part's elements, which are `count`, key by key. */

@@ -44,21 +44,6 @@ static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
     return error;
 }
 
-/* What a table's statistics call the schedule that ran. */
-static const char *schedule_name(const bh__cuda *cuda, uint64_t schedule)
-{
-    switch (schedule) {
-    case BH__CUDA_LANES: return "cuda-lanes";
-    case BH__CUDA_REGIONS: return "cuda-regions";
-    case BH__CUDA_EACH + 1: return "cuda-thread";
-    case BH__CUDA_EACH + 4: return "cuda-tile4";
-    case BH__CUDA_EACH + 8: return "cuda-tile8";
-    case BH__CUDA_EACH + 16: return "cuda-tile16";
-    case BH__CUDA_EACH + 32: return "cuda-tile32";
-    default: return cuda->backend.target;
-    }
-}
-
 /* The looks that the searches of a launch have made, or more: where they are not a stage of their own
  * whoever stalled may have searched. */
 static uint64_t looks_of(const bh__cuda_job *job)
@@ -67,15 +52,6 @@ static uint64_t looks_of(const bh__cuda_job *job)
     const uint64_t looks = searched * BH_LOOKS_OF_SEARCH;
 
     return looks < job->slice.looks ? looks : job->slice.looks;
-}
-
-/* Where there is not room for all new keys a schedule that fills one region after the other would fill the
- * first ones to the brim, with paths of moves, and leave the others as they are. */
-static bh_schedule schedule_of(const bh__call *c)
-{
-    const bh_schedule asked = c->table->options.schedule;
-
-    return c->scarce && asked == BH_SCHEDULE_AUTO ? BH_SCHEDULE_WINDOW : asked;
 }
 
 /* Runs the elements that are named, or all of a part; enters what happened into the table's
@@ -105,7 +81,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
-    job->wanted = (uint64_t)schedule_of(c);
+    job->wanted = (uint64_t)c->wanted;
     run.of = c;
     run.job = job;
     run.count = count;
@@ -117,7 +93,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     if (!error && allowance != table->allowance)
         bh__looks_spend(allowance, looks_of(job));
     /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
-    job->slice.target = names ? table->target : schedule_name(c->cuda, job->schedule);
+    job->slice.target = names ? table->target : bh__schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);
