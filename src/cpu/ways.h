@@ -10,17 +10,19 @@
  *       lookups that name a seed (by_hash)                    SORTED     sorted.h
  *       all others                                            SLICES
  *
- * A design that performs its calls asks for lookups as slices, and ordered.c for each wave of segments:
- * what they ask for is never PERFORM or SEGMENTS (bh__cpu_order). Whether lookups are in the order of memory
- * is the design's choice too, because it knows where that pays.
+ * A design that performs its calls has its lookups run here, and ordered.c its waves of segments: these
+ * are batches whose order is settled, so they are neither PERFORM nor SEGMENTS (bh__cpu_order). The
+ * design also chooses whether lookups run in the order of memory, because it knows where that pays: it
+ * names the seed.
  *
- * SORTED and SLICES take as many threads as there are slices, at most; a call of a few slices runs in the
- * calling thread. Then each slice goes to the kernel for its kind, and two kernels choose once more, for
- * they must look at keys or operations:
+ * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
+ * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. What depends
+ * on the keys or operations of a slice its kernel chooses (unit_instance.h, schedule.h):
  *
- *     a slice of additions, of whose first keys many          folded: added up first (fold.h)
+ *     additions, and many of the slice's first keys           values added up first (fold.h)
  *       are equal
- *     a slice of different operations                         kind by kind (schedule.h)
+ *     different operations                                    kind by kind (run_kinds)
+ *     many lookups, where the design has a front              round by round, without branches
  */
 #ifndef BH_CPU_WAYS_H
 #define BH_CPU_WAYS_H

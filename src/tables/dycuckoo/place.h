@@ -2,10 +2,11 @@
  * DyCuckoo, operations that the steps have left undone, finished with the gate held alone. An
  * include-template that ops.h includes.
  *
- * An insert stalls when its own search, of few buckets and short paths, finds no free slot. Here
- * DY(make_room) searches further: breadth first from both buckets of the key, over thousands of buckets
- * if need be, for a shortest path to a free slot. BH_DY_PASS_PLACE does so for each element that a slice
- * has left; halving (resize.h) and another seed (whole.h) do so for keys that they find no slot for.
+ * An insert stalls for want of room, or when its own search, of few buckets and short paths, finds no
+ * free slot. Here DY(make_room) searches further: breadth first from both buckets of the key, over
+ * thousands of buckets if need be, for a shortest path to a free slot. BH_DY_PASS_PLACE does so for
+ * each element that a slice has left; halving (resize.h) and another seed (whole.h) do so for keys
+ * that they find no slot for.
  *
  * Everyone else waits meanwhile. So there are limits to how many buckets one search looks at
  * (BH_DY_LOOKS_LONE), how many all searches of one hold look at (BH_DY_LOOKS_HELD), and how many searches

@@ -2,17 +2,17 @@
  * DyCuckoo: the policy, which is what the API's table calls. Here are the options, creating and
  * destroying, and what concerns the whole table; policy.h says which file has the rest.
  *
- * From the paper, section IV: d subtables, the smallest is doubled when the table
- * is fuller than max_fill (a little less while they differ in size), and the largest
- * is halved when it is emptier than min_fill, so that none is ever more than twice as
- * large as another and only one is ever rewritten. Departures: growing also reads the other subtables once and brings home
- * the keys that now have room there; which two subtables a key has, and which comes
- * first, follows from its hash alone (the paper draws subtables with probabilities
- * that follow their fill, so nobody could say where a key lives first); a halving for
- * whose keys there is no room is undone; a key that finds no place is first placed
- * along a longer path with the gate held alone, and only if there is none does the
- * table grow, and not without end: a table that is emptier than min_fill allows takes
- * another seed instead, once, and then answers BH_ERR_FULL.
+ * From the paper, section IV: d subtables, the smallest is doubled when the table is fuller
+ * than max_fill (a little less while they differ in size), and the largest is halved when it
+ * is emptier than min_fill, so that none is ever more than twice as large as another and only
+ * one is ever rewritten. Departures: growing also reads the other subtables once and brings
+ * home the keys that now have room there; which two subtables a key has, and which comes
+ * first, follows from its hash alone (the paper draws subtables with probabilities that follow
+ * their fill, so nobody could say where a key lives first); a halving for whose keys there is
+ * no room is undone; a key that finds no place is first placed along a longer path with the
+ * gate held alone, and only if there is none does the table grow, and not without end: a table
+ * that is emptier than min_fill allows takes another seed instead, once, and then answers
+ * BH_ERR_FULL.
  */
 #include "tables/dycuckoo/policy.h"
 

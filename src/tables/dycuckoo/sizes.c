@@ -3,11 +3,11 @@
  * grows, and below which it shrinks. bh__dy_publish brings all that follows from the subtables in line
  * with them: it is called after every change of their number of buckets or of their memory.
  *
- *     0 ...... min_keys ................. max_keys ...... sure_keys ...... slots
- *       shrinks          is left as it is           grows, or is refused
+ *     keys     0 ........ min_keys .......... max_keys .............. slots
+ *                shrinks           stays so           grows, or refuses
  *
- * Between max_keys and what max_fill allows a table is filled that may not grow. Up to sure_keys every
- * key should find a place, so searches may cost more there than beyond (set_allowances).
+ * A table that may not grow is filled as far as max_fill allows, which may be beyond max_keys. Up to
+ * sure_keys every key should find a place, so until then searches may cost more (set_allowances).
  */
 #include "tables/dycuckoo/policy.h"
 

@@ -9,8 +9,8 @@
  *     DY(step_search)    SEARCH  }
  *
  * A step answers DONE with the outcome in the operation; NEXT with the region that the next step needs;
- * RETRY when a writer was at work in the bucket or was faster; or STALL when there is no room for a new
- * key, which the policy must see to. It holds no lock when it answers.
+ * RETRY when a writer was at work in the bucket or was faster; or STALL when there is no room or no path
+ * for a new key, which the policy must see to. It holds no lock when it answers.
  */
 
 BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
