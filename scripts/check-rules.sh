@@ -47,7 +47,7 @@ BEGIN {
     for (i = 1; i <= count; i++)
         if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/)
             read_design(files[i])
-    split("design.h layout.h ops.h policy.c expand.h backend.c backend.h batch.c", twin, " ")
+    split("design.h layout.h ops.h policy.c policy.h expand.h backend.c backend.h batch.c", twin, " ")
     for (i in twin) twins[twin[i]] = 1
     for (i = 1; i <= count; i++)
         check_file(files[i])

@@ -1,5 +1,5 @@
 /*
- * One call on arrays, on cores.
+ * One call on arrays, on cores. ways.h chooses how it runs; this is what it does in most cases.
  *
  * The call's elements are cut into slices. Workers (tasks of the executor, or just
  * the calling thread when the call is small) take slice after slice: enter the gate,
@@ -28,16 +28,9 @@
 #include "cpu/backend.h"
 
 #include "base/atomic.h"
-#include "cpu/ordered.h"
 #include "cpu/sorted.h"
+#include "cpu/ways.h"
 #include "storage/temporary.h"
-
-/* Below so many slices a call runs in the calling thread, because waking another takes time.
- * Chosen, not tuned. */
-#define PARALLEL_SLICES 4
-
-/* More tasks than that are not believed to run at once, whatever an executor says. */
-#define WORKERS_MOST 4096
 
 typedef struct worker {
     uint32_t waiting; /* it has a slice and found the gate closed */
@@ -265,20 +258,20 @@ static int run_sorted(call *c, uint64_t workers)
 }
 
 /* Runs the call by so many workers, for which there is memory. */
-static bh_status run_workers(call *c, uint64_t workers)
+static bh_status run_workers(call *c, bh__cpu_way way, uint64_t workers)
 {
     c->sorted = NULL;
-    if (!c->batch->by_hash || !run_sorted(c, workers))
+    if (way != BH_CPU_SORTED || !run_sorted(c, workers))
         run_call(c, (uint32_t)workers);
     return c->status;
 }
 
-bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
-                      int in_order, bh__growth *growth)
+/* Runs a call in slices: in order, sorted, or as if concurrent. */
+static bh_status run_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch,
+                            const bh__cpu_course *course, bh__growth *growth)
 {
     const bh_system *system = &backend->system;
-    uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
-    uint64_t workers = 1;
+    const uint64_t workers = course->workers;
     call c;
 
     c.backend = backend;
@@ -286,20 +279,15 @@ bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__bat
     c.batch = batch;
     c.next = 0;
     c.takes_room = (uint32_t)bh__takes_room(batch);
-    c.ordered = (uint32_t)in_order;
-    c.kernel = table->kernels->slice[in_order ? BH_SLICE_MIXED : bh__slice_kind_of(batch)];
+    c.ordered = course->way == BH_CPU_IN_ORDER;
+    c.kernel = table->kernels->slice[course->kind];
     c.growth = growth;
     c.status = BH_OK;
 
-    if (slices >= PARALLEL_SLICES && !in_order) {
-        workers = backend->executor.width(backend->executor.state);
-        workers = workers < WORKERS_MOST ? workers : WORKERS_MOST;
-        workers = workers < slices ? workers : slices;
-    }
     if (workers > 1) {
         c.workers = system->allocate(system->state, workers * sizeof(worker));
         if (c.workers) {
-            (void)run_workers(&c, workers);
+            (void)run_workers(&c, course->way, workers);
             system->release(system->state, c.workers, workers * sizeof(worker));
             return c.status;
         }
@@ -309,8 +297,17 @@ bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__bat
         worker alone;
 
         c.workers = &alone;
-        return run_workers(&c, 1);
+        return run_workers(&c, course->way, 1);
     }
+}
+
+bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
+                      int in_order, bh__growth *growth)
+{
+    const bh__cpu_course course = bh__cpu_choose(
+        backend, table, batch, in_order ? BH_CPU_ORDER_GIVEN : BH_CPU_ORDER_NONE);
+
+    return run_slices(backend, table, batch, &course, growth);
 }
 
 bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch)
@@ -322,14 +319,12 @@ bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__
 
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
-    int in_order = table->options.duplicates == BH_DUPLICATES_ORDERED &&
-                   (batch->ops || batch->op != BH_FIND);
+    const bh__cpu_course course = bh__cpu_choose(backend, table, batch, BH_CPU_ORDER_OF_TABLE);
     bh__growth growth = {1, BH_ERR_FULL};
 
-    if (table->policy->perform)
+    if (course.way == BH_CPU_PERFORM)
         return table->policy->perform(table, batch);
-    if (in_order && batch->n >= BH_ORDERED_LEAST &&
-        backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS)
+    if (course.way == BH_CPU_SEGMENTS)
         return bh__cpu_ordered(backend, table, batch);
-    return bh__cpu_run(backend, table, batch, in_order, &growth);
+    return run_slices(backend, table, batch, &course, &growth);
 }

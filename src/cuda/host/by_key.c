@@ -32,12 +32,6 @@
 #define AT_A_TIME (UINT64_C(1) << 22)
 #define AT_LEAST (UINT64_C(1) << 12)
 
-/* Calls of fewer elements are not asked whether many are equal: to ask takes as long as to insert
- * a hundred thousand. Of the others a sample is looked at; when so many of it have a key that others
- * have too, the call is sorted. Chosen, not tuned. */
-#define ASKED_FROM (UINT64_C(1) << 20)
-#define EQUAL_MOST (BH_SAMPLE / 128)
-
 /* Arrays of `room` elements, or runs. */
 typedef struct columns {
     void *keys; /* sorted */
@@ -102,20 +96,13 @@ static int take(bh__call *c, uint64_t most)
     }
 }
 
-bh_status bh__by_key_choose(bh__call *c)
+bh_status bh__by_key_begin(bh__call *c)
 {
-    const uint64_t seen = bh__ferry_on_host(&c->ferry) ? c->ferry.now->count : c->n;
-    uint64_t keys;
-    int error;
-
-    if (is_ordered(c))
-        return take(c, c->part) ? BH_OK : no_memory(c->by_key.room);
-    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
+    if (take(c, c->part))
         return BH_OK;
-    error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
-    /* Without an answer, or memory, they run as they are. */
-    if (!error && keys && keys < BH_SAMPLE - EQUAL_MOST)
-        (void)take(c, c->part);
+    if (is_ordered(c))
+        return no_memory(c->by_key.room);
+    c->way = BH_WAY_CHANGE;
     return BH_OK;
 }
 

@@ -1,6 +1,17 @@
 /*
- * A call on a GPU while it runs: what batch.c, which cuts it into parts and runs them, shares with
- * by_key.c, which runs a part's elements key by key.
+ * A call on a GPU while it runs, and what the files that run it ask of each other. They are, from the
+ * outside inwards:
+ *
+ *     batch.c      a call from its beginning to its end: its arrays, its parts
+ *     export.c     the same for pairs that are copied out of a table
+ *     schedule.c   which schedule a call gets
+ *     survey.c     how many keys of a call are new; growing for them before anything is launched
+ *     by_key.c     a part's elements as one operation for each of their keys
+ *     launch.c     a part's elements, launched again and again until all are done or cannot be
+ *     stalled.c    what the policy must see to, a few elements at a time
+ *     ferry.c      the caller's arrays, and parts of them on their way to the device and back
+ *
+ * perform.c stands apart: it has the calls that a table's design performs itself.
  */
 #ifndef BH_CUDA_HOST_CALL_H
 #define BH_CUDA_HOST_CALL_H
@@ -17,9 +28,17 @@ typedef struct bh__work {
 
 /* Memory on the device for what elements come to key by key; see by_key.c. */
 typedef struct bh__by_key {
-    void *memory;  /* NULL: elements run as they are */
+    void *memory;
     uint64_t room; /* for so many elements at a time */
 } bh__by_key;
+
+/* What a call's elements are run by. */
+typedef enum bh__way {
+    BH_WAY_LOOK,    /* lookups: launched as they are */
+    BH_WAY_CHANGE,  /* launched as they are, again and again */
+    BH_WAY_BY_KEY,  /* one operation for each of their keys is launched */
+    BH_WAY_PERFORM  /* the table's design performs the call */
+} bh__way;
 
 typedef struct bh__call {
     bh__cuda *cuda;
@@ -33,6 +52,8 @@ typedef struct bh__call {
     uint64_t surveyed; /* room was made for elements before this one */
     int given; /* the array that values are read from: bh_apply's is the one that it writes */
     bh__slice_kind kind;
+    bh__way way;
+    bh_schedule wanted; /* of what is launched */
     bh__work work;
     bh__by_key by_key;
     uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
@@ -43,8 +64,44 @@ typedef struct bh__call {
     bh_status status; /* the call's */
 } bh__call;
 
-/* batch.c. The work is that of the caller's elements, from one of the part that is run on. */
+/* How many elements the part that begins with that one has. */
+static inline uint64_t bh__call_part_at(const bh__call *c, uint64_t first)
+{
+    const uint64_t left = c->n - first;
+
+    return c->part < left ? c->part : left;
+}
+
+/* --- batch.c ------------------------------------------------------------------------------------- */
+
+/* The work is that of the caller's elements, from one of the part that is run on. */
 void bh__call_use_part(bh__call *c, uint64_t from);
+
+/* Elements of a part, at most. */
+uint64_t bh__call_part_most(const bh__call *c);
+
+/* Takes memory for copies of arrays, and on the device for names. Answers 0 or an error. */
+int bh__call_take(bh__call *c);
+
+/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
+ * nothing. Answers 0 or an error. */
+int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
+
+/* The error sentences for what the GPU refused (BH_ERR_DEVICE), and for memory that it did not give
+ * for a part's elements (BH_ERR_MEMORY). */
+bh_status bh__call_failed(const bh__call *c, int error);
+bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error);
+
+/* --- schedule.c ---------------------------------------------------------------------------------- */
+
+/* Chooses the call's way and the schedule of what is launched. To be asked when the call begins, and for
+ * each part, when its elements are on the device and room has been made for them. */
+void bh__schedule_choose(bh__call *c);
+
+/* What a table's statistics call the schedule that ran. */
+const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule);
+
+/* --- launch.c ------------------------------------------------------------------------------------ */
 
 /* Launches the work for elements 0 to count - 1, again and again with growth between, until all are
  * done or cannot be. Their outcomes, where asked for, have been marked as not done. */
@@ -52,6 +109,17 @@ bh_status bh__call_change(bh__call *c, uint64_t count);
 
 /* Launches it as lookups. */
 bh_status bh__call_look(bh__call *c, uint64_t count);
+
+/* Runs a part of lookups; once more, when it turns out that some keys are missing and that their
+ * values must be there first. */
+bh_status bh__call_run_lookups(bh__call *c);
+
+/* --- stalled.c ----------------------------------------------------------------------------------- */
+
+/* Has the policy see to the first elements of a list; *names and *count become what is left. */
+bh_status bh__call_resolve(bh__call *c, uint32_t **names, uint64_t *count);
+
+/* --- survey.c ------------------------------------------------------------------------------------ */
 
 /* Elements of a sample, spread over a call, that says what kind of call it is. Chosen, not tuned. */
 #define BH_SAMPLE (UINT64_C(1) << 15)
@@ -67,19 +135,20 @@ typedef enum bh__surveyed {
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
                     uint64_t *keys);
 
-/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
- * nothing. Answers 0 or an error. */
-int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
-
-/* The error sentence for what the GPU refused; BH_ERR_DEVICE. */
-bh_status bh__call_failed(const bh__call *c, int error);
-
 /*
- * by_key.c. To be asked when the first part is on the device: whether elements are to run key by
- * key, because their order counts or because so many are equal that they would wait for each other;
- * takes memory for it. Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY.
+ * Grows the table for the part that is to be run, when there may not be room for it; where the
+ * device sees the whole call, and all of it inserts, for all that is left of it. Without that a
+ * table grows by a quarter of what it has, and what found no room is launched again each time: 63
+ * times from 1,000 keys to 50 million. Where it cannot grow, nothing is said: whoever finds no room
+ * then learns why. Answers 0 or an error of the GPU.
  */
-bh_status bh__by_key_choose(bh__call *c);
+int bh__call_make_room(bh__call *c, const bh__slot *s);
+
+/* --- by_key.c ------------------------------------------------------------------------------------ */
+
+/* Takes memory for elements key by key. Without it those whose order does not count run as they are
+ * (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
+bh_status bh__by_key_begin(bh__call *c);
 void bh__by_key_end(bh__call *c);
 
 /* Runs the part's elements, which are `count`, key by key. */

@@ -1,0 +1,108 @@
+/*
+ * How a call on arrays runs on cores. bh__cpu_choose decides; batch.c does what it says.
+ *
+ *     the call                                                its way
+ *     a table whose design performs its own calls             PERFORM    the design's policy
+ *     changes in a table with BH_DUPLICATES_ORDERED:
+ *       2^15 elements and more, and several threads           SEGMENTS   ordered.c
+ *       all others                                            IN_ORDER   the calling thread
+ *     all others, which run as if concurrent:
+ *       lookups that name a seed (by_hash)                    SORTED     sorted.h
+ *       all others                                            SLICES
+ *
+ * A design that performs its calls has its lookups run here, and ordered.c its waves of segments: these
+ * are batches whose order is settled, so they are neither PERFORM nor SEGMENTS (bh__cpu_order). The
+ * design also chooses whether lookups run in the order of memory, because it knows where that pays: it
+ * names the seed.
+ *
+ * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
+ * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. What depends
+ * on the keys or operations of a slice its kernel chooses (unit_instance.h, schedule.h):
+ *
+ *     additions, and many of the slice's first keys           values added up first (fold.h)
+ *       are equal
+ *     different operations                                    kind by kind (run_kinds)
+ *     many lookups, where the design has a front              round by round, without branches
+ */
+#ifndef BH_CPU_WAYS_H
+#define BH_CPU_WAYS_H
+
+#include "cpu/ordered.h"
+#include "tables/table.h"
+
+/* Below so many slices a call runs in the calling thread, because waking another takes time.
+ * Chosen, not tuned. */
+#define BH_PARALLEL_SLICES 4
+
+/* More tasks than that are not believed to run at once, whatever an executor says. */
+#define BH_WORKERS_MOST 4096
+
+typedef enum bh__cpu_way {
+    BH_CPU_PERFORM,
+    BH_CPU_SEGMENTS,
+    BH_CPU_IN_ORDER,
+    BH_CPU_SORTED, /* SLICES, for want of memory */
+    BH_CPU_SLICES
+} bh__cpu_way;
+
+/* Which order of a batch's elements is asked for. */
+typedef enum bh__cpu_order {
+    BH_CPU_ORDER_OF_TABLE, /* a caller's: what the table's options say */
+    BH_CPU_ORDER_NONE,     /* as if concurrent */
+    BH_CPU_ORDER_GIVEN     /* one after the other */
+} bh__cpu_order;
+
+typedef struct bh__cpu_course {
+    bh__cpu_way way;
+    bh__slice_kind kind; /* of kernel */
+    uint64_t workers;
+} bh__cpu_course;
+
+static inline int bh__cpu_is_change(const bh__batch *batch)
+{
+    return batch->ops || batch->op != BH_FIND;
+}
+
+/* Threads for a batch whose slices may run at once. */
+static inline uint64_t bh__cpu_workers(const bh__backend *backend, const bh__batch *batch)
+{
+    const uint64_t slices = batch->n / BH_SLICE_MOST + (batch->n % BH_SLICE_MOST != 0);
+    uint64_t workers;
+
+    if (slices < BH_PARALLEL_SLICES)
+        return 1;
+    workers = backend->executor.width(backend->executor.state);
+    workers = workers < BH_WORKERS_MOST ? workers : BH_WORKERS_MOST;
+    return workers < slices ? workers : slices;
+}
+
+static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh_table *table,
+                                            const bh__batch *batch, bh__cpu_order order)
+{
+    bh__cpu_course course = {BH_CPU_SLICES, bh__slice_kind_of(batch), 1};
+
+    if (order == BH_CPU_ORDER_OF_TABLE) {
+        if (table->policy->perform) {
+            course.way = BH_CPU_PERFORM;
+            return course;
+        }
+        order = table->options.duplicates == BH_DUPLICATES_ORDERED && bh__cpu_is_change(batch)
+                    ? BH_CPU_ORDER_GIVEN
+                    : BH_CPU_ORDER_NONE;
+        if (order == BH_CPU_ORDER_GIVEN && batch->n >= BH_ORDERED_LEAST &&
+            backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS) {
+            course.way = BH_CPU_SEGMENTS;
+            return course;
+        }
+    }
+    if (order == BH_CPU_ORDER_GIVEN) {
+        course.way = BH_CPU_IN_ORDER;
+        course.kind = BH_SLICE_MIXED;
+        return course;
+    }
+    course.way = batch->by_hash ? BH_CPU_SORTED : BH_CPU_SLICES;
+    course.workers = bh__cpu_workers(backend, batch);
+    return course;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * Launches on a GPU: the elements of a part, all or those that are named, once (launch) or again and
+ * again with growth between, until all are done or cannot be (bh__call_change). While the GPU works on
+ * a part, the host brings the next one.
+ *
+ * Room for new keys: where there is enough for all elements of a launch, each has its own. Otherwise
+ * each takes one of what there is before it begins, and an element that got none stalls when it turns
+ * out to need it. So max_fill is never passed.
+ */
+#include "cuda/host/call.h"
+
+#include <string.h>
+
+/* So often in a row the policy may find no place for any of those it sees to before the call gives up. */
+#define VAIN_MOST 16u
+
+/* While the GPU works on a part: finishes the last but one, and brings the next one into its slot.
+ * Errors come up when that part is run, or because the GPU is lost. */
+static void bring_next(bh__call *c)
+{
+    const uint64_t next = c->ferry.now->first + c->ferry.now->count;
+    bh__slot *s = bh__ferry_slot(&c->ferry, c->number + 1);
+
+    if (c->ferry.slots == 1 || next == c->n || s->full)
+        return;
+    if (!bh__ferry_finish(&c->ferry, s))
+        (void)bh__ferry_bring(&c->ferry, s, next, bh__call_part_at(c, next));
+}
+
+typedef struct slice_run {
+    bh__call *of;
+    const bh__cuda_job *job;
+    uint64_t count;
+} slice_run;
+
+static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
+{
+    const slice_run *run = (const slice_run *)argument;
+    const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->work.kind,
+                                          (bh__cuda_job *)device_job, run->job, run->count);
+
+    if (!error)
+        bring_next(run->of);
+    return error;
+}
+
+/* The looks that the searches of a launch have made, or more: where they are not a stage of their own
+ * whoever stalled may have searched. */
+static uint64_t looks_of(const bh__cuda_job *job)
+{
+    const uint64_t searched = job->parked_count[1] ? job->parked_count[1] : job->stalled_count;
+    const uint64_t looks = searched * BH_LOOKS_OF_SEARCH;
+
+    return looks < job->slice.looks ? looks : job->slice.looks;
+}
+
+/* Runs the elements that are named, or all of a part; enters what happened into the table's
+ * counts. */
+static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
+                  bh__cuda_job *job)
+{
+    bh_table *table = c->table;
+    bh__allowance *allowance = bh__allowance_of(table);
+    slice_run run;
+    int error;
+
+    memset(job, 0, sizeof *job);
+    job->slice.geometry = table->policy->geometry(table);
+    job->slice.keys = c->work.array[BH_ARRAY_KEYS];
+    job->slice.values = c->work.array[BH_ARRAY_VALUES];
+    job->slice.values_out = c->work.array[BH_ARRAY_VALUES_OUT];
+    job->slice.outcomes = c->work.array[BH_ARRAY_OUTCOMES];
+    job->slice.ops = c->work.array[BH_ARRAY_OPS];
+    job->slice.op = (uint8_t)c->work.op;
+    job->slice.turnover = bh__turnover(table);
+    job->slice.looks = bh__looks_allowed(table);
+    job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
+    job->count = count;
+    job->names = names;
+    job->stalled = stalled;
+    job->parked[0] = c->names[2];
+    job->parked[1] = c->names[3];
+    job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
+    job->wanted = (uint64_t)c->wanted;
+    run.of = c;
+    run.job = job;
+    run.count = count;
+    error = bh__cuda_mail(c->cuda, job, sizeof *job, c->kernels->descriptor_bytes, run_slice, &run);
+    if (error)
+        job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
+    job->slice.room = job->room - job->slice.inserted + job->slice.erased;
+    job->slice.moved = job->moved != 0;
+    if (!error && allowance != table->allowance)
+        bh__looks_spend(allowance, looks_of(job));
+    /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
+    job->slice.target = names ? table->target : bh__schedule_name(c->cuda, job->schedule);
+    bh__slice_settle(table, &job->slice);
+    if (!error && job->slice.erased && table->keys < table->min_keys)
+        table->policy->shrink(table);
+    return error;
+}
+
+bh_status bh__call_look(bh__call *c, uint64_t count)
+{
+    bh__cuda_job job;
+    const int error = launch(c, NULL, count, NULL, &job);
+
+    return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
+}
+
+bh_status bh__call_run_lookups(bh__call *c)
+{
+    bh__slot *s = c->ferry.now;
+    bh__cuda_job job;
+    int error = launch(c, NULL, s->count, NULL, &job);
+
+    if (error)
+        return bh__call_failed(c, error);
+    c->ferry.patch = job.missing != 0;
+    if (job.missing && bh__ferry_wants_patch(&c->ferry, s)) {
+        error = bh__ferry_patch(&c->ferry, s);
+        if (!error)
+            error = launch(c, NULL, s->count, NULL, &job);
+    }
+    return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
+}
+
+bh_status bh__call_change(bh__call *c, uint64_t count)
+{
+    const uint32_t *names = NULL;
+    bh_status status = BH_OK;
+    uint32_t turn = 0;
+
+    c->vain = 0;
+    for (;;) {
+        uint32_t *stalled = c->names[turn];
+        bh__cuda_job job;
+        int error = launch(c, names, count, stalled, &job);
+
+        if (error)
+            return bh__call_failed(c, error);
+        status = bh__cuda_alive(c->cuda);
+        count = job.stalled_count;
+        if (status || !count)
+            return status;
+        if (!c->may_grow && !c->table->room) {
+            /* Where there was none from the beginning nobody has moved anything, and all that
+             * stalled do need room. Else once more, to be sure of that. */
+            if (!job.room) {
+                c->status = c->status ? c->status : c->why;
+                return BH_OK;
+            }
+        } else if (!c->table->room ||
+                   (job.schedule != BH__CUDA_REGIONS &&
+                    !(job.slice.inserted | job.slice.erased | job.slice.assigned))) {
+            /* As long as some are done it helps to launch the others again: there is room, and
+             * keys have moved. So it does when room was given to whole regions or to none. When it
+             * helps nobody, one thread looks further for a few, if searches are still allowed. */
+            if (!c->may_grow && !bh__looks_allowed(c->table)) {
+                c->status = c->status ? c->status : c->why;
+                return BH_OK;
+            }
+            status = bh__call_resolve(c, &stalled, &count);
+            /* Each time one thread has searched far in vain for some: the others stay undone. */
+            if (status || !count || c->vain >= VAIN_MOST)
+                return status;
+        }
+        names = stalled;
+        turn ^= 1;
+    }
+}

@@ -1,0 +1,78 @@
+/*
+ * Which schedule a call on a GPU gets. First its way (bh__way), for the whole call:
+ *
+ *     the call                                               its way
+ *     lookups                                                LOOK
+ *     changes, in a table whose design performs its own      PERFORM   perform.c
+ *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
+ *     one operation for all of 2^20 elements and more,       BY_KEY
+ *       many of which are equal (many_are_equal)
+ *     all others                                             CHANGE    launch.c
+ *
+ * Then the schedule of what is launched, which is the one that the table's options ask for
+ * (`wanted`). With BH_SCHEDULE_AUTO it is the module's choice, from how much is launched:
+ *
+ *     lookups                                                a thread for each
+ *     all elements of a part, one operation, without         region by region, if the design has that
+ *       answers by value, and many for the table's size        (BH_DESIGN_REGIONS)
+ *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last
+ *     all others                                             one kernel
+ *
+ * But while a table has less room than there are new keys, and cannot grow for them, BH_SCHEDULE_AUTO
+ * means BH_SCHEDULE_WINDOW, which is the same without regions: region after region would fill the first
+ * ones to the brim, with paths of moves, and leave the others as they are. docs/gpu.md says what the
+ * schedules are, and how they were measured.
+ */
+#include "cuda/host/call.h"
+
+/* Whether so many elements of the call have a key that others have too that one by one they would wait
+ * for each other. A sample says so, and it takes as long as to insert a hundred thousand: calls of
+ * fewer elements than that are not asked. Chosen, not tuned. */
+#define ASKED_FROM (UINT64_C(1) << 20)
+#define EQUAL_MOST (BH_SAMPLE / 128)
+
+static int many_are_equal(bh__call *c)
+{
+    const uint64_t seen = bh__ferry_on_host(&c->ferry) ? c->ferry.now->count : c->n;
+    uint64_t keys;
+    int error;
+
+    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
+        return 0;
+    error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
+    /* Without an answer they are taken to be different. */
+    return !error && keys && keys < BH_SAMPLE - EQUAL_MOST;
+}
+
+void bh__schedule_choose(bh__call *c)
+{
+    const bh_table_options *o = &c->table->options;
+
+    c->wanted = c->scarce && o->schedule == BH_SCHEDULE_AUTO ? BH_SCHEDULE_WINDOW : o->schedule;
+    if (c->number)
+        return; /* the first part's way is the call's */
+    if (c->kind == BH_SLICE_FIND)
+        c->way = BH_WAY_LOOK;
+    else if (c->table->policy->perform)
+        c->way = BH_WAY_PERFORM;
+    else if (o->duplicates == BH_DUPLICATES_ORDERED)
+        c->way = BH_WAY_BY_KEY;
+    else if (c->ferry.now && many_are_equal(c)) /* when a part has come: keys can be compared */
+        c->way = BH_WAY_BY_KEY;
+    else
+        c->way = BH_WAY_CHANGE;
+}
+
+const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule)
+{
+    switch (schedule) {
+    case BH__CUDA_LANES: return "cuda-lanes";
+    case BH__CUDA_REGIONS: return "cuda-regions";
+    case BH__CUDA_EACH + 1: return "cuda-thread";
+    case BH__CUDA_EACH + 4: return "cuda-tile4";
+    case BH__CUDA_EACH + 8: return "cuda-tile8";
+    case BH__CUDA_EACH + 16: return "cuda-tile16";
+    case BH__CUDA_EACH + 32: return "cuda-tile32";
+    default: return cuda->backend.target;
+    }
+}

@@ -1,0 +1,114 @@
+/*
+ * Surveys: how many different keys of a call are not in its table yet. With that number a table grows
+ * once for the whole call, before anything is launched (bh__call_make_room).
+ *
+ * The device looks each key up and sets a bit, named by the hash, for each that is not there; the host
+ * estimates the number of keys from the number of bits. A sample is counted in the same way, one of each
+ * `every` elements.
+ */
+#include "cuda/host/call.h"
+
+#include <string.h>
+
+/* Elements that are counted at a time before a table grows for them; their names are 32-bit. Where
+ * they are many and none of a sample is new, hardly any is, and they are not counted: that would
+ * take a third as long as what is to be done with them. */
+#define SURVEY_MOST (UINT64_C(1) << 30)
+#define SAMPLED_FROM (UINT64_C(1) << 22)
+
+/* Bits of a survey for each element, at least. */
+#define SURVEY_SPARSE 8u
+#define SURVEY_BITS_LEAST (UINT64_C(1) << 15)
+
+typedef struct survey_run {
+    const bh__cuda_kernels *kernels;
+    uint64_t count;
+} survey_run;
+
+static int run_survey(const bh__cuda *cuda, void *device_job, void *argument)
+{
+    const survey_run *run = (const survey_run *)argument;
+
+    return cuda->module->survey(cuda->gpu, run->kernels, (bh__cuda_job *)device_job, run->count);
+}
+
+/* So many keys have set `set` of `bits` bits, when each sets one at random. That is
+ * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990); the share is 1/8 at most. */
+static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
+{
+    const double share = (double)set / (double)bits;
+
+    return (uint64_t)((double)set * (1 + share / 2 + share * share / 3 +
+                                     share * share * share / 4));
+}
+
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
+                    uint64_t *keys)
+{
+    const bh__cuda_module *m = c->cuda->module;
+    uint64_t bits = SURVEY_BITS_LEAST;
+    survey_run run;
+    bh__cuda_job job;
+    void *memory;
+    int error;
+
+    *keys = 0;
+    while (bits < SURVEY_SPARSE * count)
+        bits *= 2;
+    if (m->allocate(c->cuda->gpu, BH_MEMORY_CALL, bits / 8, &memory))
+        return 0;
+    memset(&job, 0, sizeof job);
+    job.slice.geometry = c->table->policy->geometry(c->table);
+    job.slice.keys = c->work.array[BH_ARRAY_KEYS];
+    job.slice.ops = c->work.array[BH_ARRAY_OPS];
+    job.slice.op = (uint8_t)c->work.op;
+    job.count = count;
+    job.every = every;
+    job.any = which == BH_SURVEY_ANY;
+    job.bits = (uint32_t *)memory;
+    job.bit_count = bits;
+    run.kernels = c->kernels;
+    run.count = count;
+    error = m->fill(c->cuda->gpu, memory, 0, bits / 8);
+    if (!error)
+        error = bh__cuda_mail(c->cuda, &job, sizeof job, c->kernels->descriptor_bytes, run_survey,
+                              &run);
+    (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
+    if (!error)
+        *keys = keys_of_bits(job.fresh, bits);
+    return error;
+}
+
+int bh__call_make_room(bh__call *c, const bh__slot *s)
+{
+    const bh_system *system = &c->cuda->backend.system;
+    const uint64_t left = c->n - s->first;
+    const int in_parts =
+        bh__ferry_on_host(&c->ferry) || c->ferry.array[BH_ARRAY_OPS].caller != NULL;
+    const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
+    bh_table *table = c->table;
+    uint64_t fresh, since;
+    int error = 0;
+
+    if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
+        return 0;
+    c->surveyed = s->first + count;
+    c->scarce = 0;
+    fresh = count;
+    if (count >= SAMPLED_FROM)
+        error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh);
+    if (!error && fresh)
+        error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh);
+    /* A little more, so that in most cases all have room and need not ask for it. */
+    fresh += fresh / 64;
+    fresh = fresh < count ? fresh : count;
+    if (error || fresh <= table->room)
+        return error;
+    since = system->clock_nanoseconds(system->state);
+    table->policy->expect(table, table->keys + fresh);
+    since = system->clock_nanoseconds(system->state) - since;
+    if (since > table->longest_pause_ns)
+        table->longest_pause_ns = since;
+    c->scarce = table->room < fresh;
+    return 0;
+}

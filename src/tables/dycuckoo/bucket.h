@@ -1,0 +1,189 @@
+/*
+ * DyCuckoo, one bucket: the parts of its meta word (slots in use, guests, filter, lock), its keys and
+ * values, and what every step and pass is made of: look at a bucket, lock it, put a pair in, take one
+ * out. layout.h draws the bucket and its meta word. An include-template that ops.h includes.
+ *
+ * A reader takes no lock. It loads the meta word, then the line, then the meta word again: if that is
+ * the same and its lock bit was clear, no writer was at work between the two loads, and the line is of
+ * one instant.
+ *
+ * A writer sets the lock bit by one compare-and-swap from the meta word that it has seen, so what it
+ * saw is still so. It writes the pair, and unlocks with one store of the new meta word, which has the
+ * slot's new bits, a higher sequence number and no lock bit. DY(put) and DY(take) compute that word;
+ * until it is stored no reader can see the change.
+ */
+#ifndef BH_TABLES_DYCUCKOO_BUCKET_H
+#define BH_TABLES_DYCUCKOO_BUCKET_H
+
+/* The meta word's parts. */
+BH_FN uint32_t bh_dy_used(uint64_t meta, uint32_t slots)
+{
+    return (uint32_t)(meta >> BH_DY_USED_SHIFT) & ((1u << slots) - 1);
+}
+
+BH_FN uint64_t bh_dy_used_bit(uint32_t slot)
+{
+    return 1ull << (BH_DY_USED_SHIFT + slot);
+}
+
+/* The guests among the slots in use, where the meta word knows; else all slots in use, and their
+ * keys' hashes must tell. */
+BH_FN uint32_t bh_dy_maybe_guests(uint64_t meta, uint32_t slots)
+{
+    if (slots > BH_DY_GUESTS_KNOWN)
+        return bh_dy_used(meta, slots);
+    return (uint32_t)(meta >> BH_DY_GUEST_SHIFT) & ((1u << slots) - 1);
+}
+
+BH_FN uint32_t bh_dy_maybe_residents(uint64_t meta, uint32_t slots)
+{
+    uint32_t used = bh_dy_used(meta, slots);
+
+    return slots > BH_DY_GUESTS_KNOWN ? used : used & ~bh_dy_maybe_guests(meta, slots);
+}
+
+/* What a slot has in the meta word: in use, and perhaps a guest. */
+BH_FN uint64_t bh_dy_slot_bits(uint32_t slot, uint32_t slots, int guest)
+{
+    uint64_t bits = bh_dy_used_bit(slot);
+
+    return guest && slots <= BH_DY_GUESTS_KNOWN ? bits | 1ull << (BH_DY_GUEST_SHIFT + slot) : bits;
+}
+
+/* A key's counter in its home's meta word is named by the position of its lower bit. It follows
+ * from the key's next index bits there: its word shifted right by the subtable's doublings. */
+BH_FN uint32_t bh_dy_counter_of(uint64_t next_bits)
+{
+    return BH_DY_FILTER_SHIFT + 2 * ((uint32_t)next_bits & (BH_DY_FILTER_COUNTERS - 1));
+}
+
+BH_FN uint64_t bh_dy_counted(uint64_t meta, uint32_t counter)
+{
+    return meta >> counter & 3;
+}
+
+BH_FN uint64_t bh_dy_count_up(uint64_t meta, uint32_t counter)
+{
+    return bh_dy_counted(meta, counter) < 3 ? meta + (1ull << counter) : meta;
+}
+
+BH_FN uint64_t bh_dy_count_down(uint64_t meta, uint32_t counter)
+{
+    return bh_dy_counted(meta, counter) < 3 ? meta - (1ull << counter) : meta;
+}
+
+/* The filter of a bucket that two are merged into: what one index bit told apart in `low` and
+ * `high` no longer is, and that bit becomes the first of the next ones. Counters 2i and 2i + 1 take
+ * what counters i and i + 4 of low and of high had. */
+BH_FN uint64_t bh_dy_merged_filter(uint64_t low, uint64_t high)
+{
+    uint64_t merged = 0, sum;
+    uint32_t i;
+
+    for (i = 0; i < BH_DY_FILTER_COUNTERS; i++) {
+        uint64_t from = i % 2 ? high : low;
+
+        sum = bh_dy_counted(from, bh_dy_counter_of(i / 2)) +
+              bh_dy_counted(from, bh_dy_counter_of(i / 2 + BH_DY_FILTER_COUNTERS / 2));
+        merged |= (sum < 3 ? sum : 3) << bh_dy_counter_of(i);
+    }
+    return merged;
+}
+
+/* An address as the region words carry it, made a pointer again. */
+BH_FN unsigned char *bh_dy_at(uint64_t line)
+{
+    return (unsigned char *)(uintptr_t)line;
+}
+
+/* Lets go of a bucket: with the meta word it was seen with when nothing was changed. */
+BH_FN void bh_dy_unlock(uint64_t line, uint64_t meta)
+{
+    bh_store64(bh_dy_at(line), meta);
+}
+
+/* A pass locks a bucket of another subtable: other tasks may want it too. They hold it for a few
+ * stores, and wait for nothing meanwhile, so it is asked for again until it is had. (What is done
+ * with the bucket and letting go are one function with the asking: groups in lockstep leave a loop
+ * together, so whoever has the bucket would wait for those who want it.) */
+BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
+{
+    *meta = bh_load64(bh_dy_at(line));
+    return !(*meta & BH_DY_LOCK) && bh_swap_if64(bh_dy_at(line), *meta, *meta | BH_DY_LOCK);
+}
+
+#endif
+
+/* A bucket as one step sees it: its meta word, and a line that is of the same instant if the meta
+ * word has not changed since. */
+typedef struct DY(view) {
+    uint64_t meta;
+    bh_line line;
+    uint32_t match; /* slots in use that hold the key */
+} DY(view);
+
+BH_FN unsigned char *DY(key_at)(uint64_t line, uint32_t slot)
+{
+    return bh_dy_at(line) + 8 + slot * BH_KEY_BYTES;
+}
+
+BH_FN unsigned char *DY(value_at)(uint64_t line, uint32_t slot)
+{
+    return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + SLOTS * BH_KEY_BYTES) +
+           slot * BH_VALUE_BYTES;
+}
+
+/* Of a bucket that nobody else writes. */
+BH_FN BH_KEY DY(own_key)(uint64_t line, uint32_t slot)
+{
+    return BH_READ_KEY(DY(key_at)(line, slot));
+}
+
+BH_FN BH_VALUE DY(own_value)(uint64_t line, uint32_t slot)
+{
+    return BH_VALUE_BYTES ? BH_READ_VALUE(DY(value_at)(line, slot)) : 0;
+}
+
+BH_FN void DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE value)
+{
+    BH_WRITE_KEY(DY(key_at)(line, slot), key);
+    if (BH_VALUE_BYTES)
+        BH_WRITE_VALUE(DY(value_at)(line, slot), value);
+}
+
+/* Looks at a bucket; answers 0 when a writer is at work there. */
+BH_FN int DY(look)(uint64_t line, BH_KEY key, DY(view) *view)
+{
+    view->meta = bh_load64(bh_dy_at(line));
+    view->line = bh_line_load(bh_dy_at(line));
+    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, SLOTS, key);
+    view->match &= bh_dy_used(view->meta, SLOTS);
+    return !(view->meta & BH_DY_LOCK);
+}
+
+/* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes it needs no
+ * lock.) */
+BH_FN int DY(lock)(uint64_t line, const DY(view) *view)
+{
+    return BH_QUIET || bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
+}
+
+BH_FN int DY(full)(uint64_t meta)
+{
+    return bh_dy_used(meta, SLOTS) == SLOTS_ALL;
+}
+
+/* Puts a pair into a free slot of a locked bucket; answers the meta word to unlock with. */
+BH_FN uint64_t DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
+{
+    uint32_t slot = bh_first(~bh_dy_used(meta, SLOTS) & SLOTS_ALL);
+
+    DY(set_pair)(line, slot, key, value);
+    return (meta | bh_dy_slot_bits(slot, SLOTS, guest)) + BH_DY_CHANGE;
+}
+
+/* Takes a pair out of a locked bucket. */
+BH_FN uint64_t DY(take)(uint64_t meta, uint32_t slot)
+{
+    return (meta & ~bh_dy_slot_bits(slot, SLOTS, 1)) + BH_DY_CHANGE;
+}

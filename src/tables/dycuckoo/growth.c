@@ -1,0 +1,173 @@
+/*
+ * DyCuckoo, growth: the smallest subtable is doubled or the largest halved, and the policy's functions
+ * that do so until a table has the size wanted. resize.h has the text of the passes.
+ */
+#include "tables/dycuckoo/policy.h"
+
+/* After SPLIT: brings home what is at home in the subtable, and makes its filters anew. */
+static void bring_home(bh__dy_table *t, bh_dy_resize *split)
+{
+    const bh_table *table = &t->table;
+    uint32_t i;
+
+    for (i = 0; i < t->geometry.subtables; i++) {
+        split->from = i;
+        if (i != split->subtable)
+            (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split,
+                                       bh_dy_buckets(&t->geometry, i), BH_DY_PASS_BUCKETS, BH_MUST);
+    }
+}
+
+bh_status bh__dy_grow(bh__dy_table *t)
+{
+    bh_table *table = &t->table;
+    bh_dy_geometry *g = &t->geometry;
+    uint32_t subtable = bh__dy_smallest(g);
+    uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed, kept;
+    bh_dy_resize split = {g, &t->scratch, subtable, subtable, 1, 0, 0};
+    bh_status status;
+
+    if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    bytes = 2 * buckets * bh__dy_bucket_bytes(table);
+    if (!bh__block_bytes(bytes, &committed))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    /* What a halving could not give back is there already. */
+    if (committed < t->block[subtable].committed)
+        committed = t->block[subtable].committed;
+    kept = table->bytes[BH_TIER_NEAR] - t->block[subtable].committed;
+    status = bh__check_budget(table, BH_TIER_NEAR, kept, committed);
+    if (!status)
+        status = bh__dy_make_scratch(t, table->slots / bh__dy_slots_per_bucket(table) + buckets);
+    if (!status)
+        status = bh__dy_double_block(t, subtable, bytes);
+    if (status)
+        return status;
+
+    table->bytes[BH_TIER_NEAR] = kept + committed;
+    bh__note_peak(table, 0);
+    table->changes++;
+    g->subtable[subtable].doublings++;
+    bh__dy_publish(t);
+    if (!table->backend->pass(table->backend, table, BH_DY_PASS_SPLIT, &split, buckets,
+                              BH_DY_PASS_BUCKETS, BH_TRY)) {
+        /* The memory is there the next time. */
+        g->subtable[subtable].doublings--;
+        bh__dy_publish(t);
+        return bh__dy_refused("to split a part of the table in two");
+    }
+    table->grows++;
+    bring_home(t, &split);
+    table->keys_moved += split.moved;
+    table->erases = 0;
+    return BH_OK;
+}
+
+/* Halves the largest subtable. Answers 0 when some key found no place: then it was undone. */
+static int halve(bh__dy_table *t)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    bh_dy_geometry *g = &t->geometry;
+    uint32_t subtable = bh__dy_largest(g);
+    uint64_t buckets = bh_dy_buckets(g, subtable) / 2, committed;
+    bh_dy_resize merge = {g, &t->scratch, subtable, subtable, 0, 0, 0};
+    int merged;
+
+    table->changes++;
+    g->subtable[subtable].doublings--;
+    bh__dy_publish(t);
+    merged = backend->pass(backend, table, BH_DY_PASS_MERGE, &merge, buckets, BH_DY_PASS_BUCKETS,
+                           BH_TRY);
+    /* When it is refused, those that found no place have none. */
+    if (merge.left)
+        (void)backend->pass(backend, table, BH_DY_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
+    table->keys_moved += merge.moved;
+    if (!merged || merge.left) {
+        g->subtable[subtable].doublings++;
+        bh__dy_publish(t);
+        if (merged) {
+            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, &merge, buckets, BH_DY_PASS_BUCKETS,
+                                BH_MUST);
+            bring_home(t, &merge);
+        }
+        return 0;
+    }
+    committed = t->block[subtable].committed;
+    bh__dy_halve_block(t, subtable, buckets * bh__dy_bucket_bytes(table));
+    table->bytes[BH_TIER_NEAR] -= committed - t->block[subtable].committed;
+    table->shrinks++;
+    return 1;
+}
+
+void bh__dy_shrink(bh_table *table)
+{
+    while (table->keys < table->min_keys)
+        if (!halve(bh__dy_of(table)))
+            /* Not again before there are a good deal fewer keys. */
+            table->min_keys = table->keys - table->keys / 4;
+}
+
+bh_status bh__dy_compact(bh_table *table)
+{
+    bh__dy_table *t = bh__dy_of(table);
+    uint64_t buckets = 0;
+
+    table->floor_keys = 0;
+    bh__dy_publish(t);
+    /* Not for a part in 32, which is what sizes are rounded by and a bit more. */
+    if (!bh__dy_buckets_for(table, table->keys, &buckets) ||
+        buckets * t->geometry.subtables * bh__dy_slots_per_bucket(table) >=
+            table->slots - table->slots / 32)
+        return BH_OK;
+    return bh__dy_rebuild(t, buckets, table->options.seed);
+}
+
+bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
+{
+    bh__dy_table *t = bh__dy_of(table);
+    bh_status status;
+    uint64_t buckets;
+
+    if (!bh__dy_buckets_for(table, keys, &buckets))
+        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
+                        (unsigned long long)keys);
+    if (!table->keys &&
+        keys > bh__dy_keys_promised(table, table->slots, bh__dy_is_uneven(&t->geometry))) {
+        /* As many slots as there are at least: subtables that are alike need fewer for the same. */
+        uint64_t row = (uint64_t)t->geometry.subtables * bh__dy_slots_per_bucket(table);
+        uint64_t least = (table->slots + row - 1) / row;
+
+        buckets = buckets > least ? buckets : least;
+        status = bh__dy_lay_out(t, buckets);
+        if (status)
+            return status;
+    }
+    while (keys > bh__dy_keys_promised(table, table->slots, bh__dy_is_uneven(&t->geometry))) {
+        status = bh__dy_grow(t);
+        if (status)
+            return status;
+    }
+    if (keys > table->floor_keys) {
+        table->floor_keys = keys;
+        bh__dy_publish(t);
+    }
+    return BH_OK;
+}
+
+/* Growing by doublings would read a small table again and again: what becomes many times as large
+ * is built anew. The small one beside it is no more than the old part beside a doubled one would
+ * be. */
+#define EXPECT_REBUILDS 8
+
+void bh__dy_expect(bh_table *table, uint64_t keys)
+{
+    bh__dy_table *t = bh__dy_of(table);
+    uint64_t row = (uint64_t)t->geometry.subtables * bh__dy_slots_per_bucket(table), buckets;
+
+    if (bh__dy_buckets_for(table, keys, &buckets) && buckets * row / EXPECT_REBUILDS >= table->slots &&
+        !bh__dy_rebuild(t, buckets, table->options.seed))
+        table->grows++;
+    while (table->room < keys - table->keys && !bh__dy_grow(t))
+        ;
+}

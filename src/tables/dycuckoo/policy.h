@@ -1,0 +1,135 @@
+/*
+ * DyCuckoo's policy as its own files know it: the table, and what the files ask of each other. They
+ * are, from the outside inwards:
+ *
+ *     policy.c       the bh__policy: options, creating and destroying, clearing, export
+ *     resolve.c      a slice whose operations stalled: searches for places, growth, another seed
+ *     growth.c       doubling and halving a subtable; reserving, expecting and compacting
+ *     subtables.c    the subtables' memory, the budget; moving all keys to other subtables
+ *     sizes.c        how many keys fit in how many buckets, and when to grow or shrink for them
+ *
+ * What DyCuckoo does with all this is told at the head of policy.c.
+ */
+#ifndef BH_TABLES_DYCUCKOO_POLICY_H
+#define BH_TABLES_DYCUCKOO_POLICY_H
+
+#include "base/error.h"
+#include "tables/budget.h"
+#include "tables/dycuckoo/layout.h"
+
+#define BH_DY_DEFAULT_SUBTABLES 4
+#define BH_DY_DEFAULT_MIN_FILL 0.5
+#define BH_DY_HIGHEST_MAX_FILL 0.97
+
+/* What a doubling leaves is fuller than min_fill by so much, or a table of just that size would grow
+ * and shrink with every few keys. */
+#define BH_DY_MARGIN 0.85
+
+/* Buckets that one task of a pass works on. Chosen, not tuned. */
+#define BH_DY_PASS_BUCKETS 4096
+
+typedef struct bh__dy_table {
+    bh_table table;
+    bh_dy_geometry geometry;
+    bh__block block[BH_DY_SUBTABLES_MOST];
+    bh__scratch scratch; /* of searches for paths; on a device none */
+} bh__dy_table;
+
+/* --- for all files ------------------------------------------------------------------------------- */
+
+static inline bh__dy_table *bh__dy_of(bh_table *table)
+{
+    return (bh__dy_table *)table;
+}
+
+static inline uint32_t bh__dy_slots_per_bucket(const bh_table *table)
+{
+    const bh_table_options *o = &table->options;
+
+    return BH_DY_SLOTS(o->key_bytes, o->value_bytes, o->dycuckoo.values_apart);
+}
+
+static inline uint64_t bh__dy_bucket_bytes(const bh_table *table)
+{
+    const bh_table_options *o = &table->options;
+
+    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, o->dycuckoo.values_apart);
+}
+
+/* What a device refuses before it begins costs nothing but what it was for. */
+static inline bh_status bh__dy_refused(const char *what)
+{
+    return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; no key has moved", what);
+}
+
+/* --- resolve.c ----------------------------------------------------------------------------------- */
+
+/*
+ * What becomes of a slice that stalled. Of the elements that cannot be done either all of a slice's are
+ * refused at once, without a look at the table; or each is tried once more in one hold of the gate,
+ * which ends after a bounded number of looks.
+ */
+bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
+
+/* --- growth.c ------------------------------------------------------------------------------------ */
+
+/* Doubles the smallest subtable. The others keep their geometry; they are read once, for the keys
+ * whose home the doubled one is. */
+bh_status bh__dy_grow(bh__dy_table *t);
+
+/* Of the bh__policy: see there. */
+void bh__dy_shrink(bh_table *table);
+bh_status bh__dy_compact(bh_table *table);
+bh_status bh__dy_reserve(bh_table *table, uint64_t keys);
+void bh__dy_expect(bh_table *table, uint64_t keys);
+
+/* --- subtables.c --------------------------------------------------------------------------------- */
+
+/* Gives searches memory for a table of so many buckets; on failure they have what they had. */
+bh_status bh__dy_make_scratch(bh__dy_table *t, uint64_t buckets);
+
+/* Gives an empty table subtables of `buckets` buckets. On failure it is as it was. */
+bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets);
+
+/*
+ * Moves all keys to subtables of `buckets` buckets with another seed, or the same. For as long as
+ * it takes both tables are there. On failure, for want of memory or of a place for some key, the
+ * table is as it was.
+ */
+bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed);
+
+/* Makes memory for a subtable of twice the size: in place, or in a larger block to which the old
+ * content is copied. On failure everything is as it was. */
+bh_status bh__dy_double_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
+
+/* Gives up the memory of a subtable beyond `bytes`, if the system takes it. Memory that comes and
+ * goes as a whole is exchanged for a smaller piece. */
+void bh__dy_halve_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
+
+void bh__dy_destroy_blocks(bh__block *block, const bh__memory *memory);
+
+/* --- sizes.c ------------------------------------------------------------------------------------- */
+
+/* So many keys find room, and each a place, in so many slots. */
+uint64_t bh__dy_keys_promised(const bh_table *table, uint64_t slots, int uneven);
+
+/* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
+ * Answers 0 when that is more than a subtable may have. */
+int bh__dy_buckets_for(const bh_table *table, uint64_t keys, uint64_t *buckets);
+
+/* The subtable to double, and the one to halve; whether they differ in size. */
+uint32_t bh__dy_smallest(const bh_dy_geometry *g);
+uint32_t bh__dy_largest(const bh_dy_geometry *g);
+int bh__dy_is_uneven(const bh_dy_geometry *g);
+
+/* Whether a table in which a key found no place, though there is room, may grow for it. */
+int bh__dy_worth_growing(const bh_table *table);
+
+/* How many keys there may be before the table grows. With the gate held alone no slice has room set
+ * aside. */
+void bh__dy_set_room(bh_table *table, double fill);
+
+/* Brings what follows from the subtables in line with them: what begin looks up, and the bounds. */
+void bh__dy_publish(bh__dy_table *t);
+
+#endif

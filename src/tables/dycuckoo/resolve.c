@@ -1,0 +1,114 @@
+/*
+ * DyCuckoo, what to do when operations of a slice stalled, with the gate held alone:
+ *
+ *     there is room again                            run them again
+ *     there is no room, and the table may grow       grow; run them again
+ *     no path was found for some                     BH_DY_PASS_PLACE: search further, one by one
+ *     there is none, and growing is worth it         grow; run them again
+ *     there is none in a table that is too empty     another seed, once; run them again
+ *     the table cannot grow                          refuse those that find no room and no place
+ */
+#include "tables/dycuckoo/policy.h"
+
+#include "base/system.h"
+
+/* Gives the table another seed, so that keys that all want the same few slots want them no more:
+ * once, for whoever makes such keys on purpose knows what would come next. From a fixed seed to one
+ * that follows from it, so that whoever fixed it can repeat what happens. */
+static bh_status reseed(bh__dy_table *t)
+{
+    bh_table *table = &t->table;
+    const bh_system *system = &table->backend->system;
+    uint64_t buckets = bh_dy_buckets(&t->geometry, bh__dy_largest(&t->geometry));
+    uint64_t seed = table->options.seed;
+    bh_status status;
+
+    if (table->reseeds)
+        return bh__fail(BH_ERR_FULL, "a key found no place: too many keys want the same few slots, "
+                                     "and the table is too empty to grow for them");
+    if (table->options.seed_fixed || system->random(system->state, &seed, sizeof seed))
+        seed = bh_seed_next(&seed);
+    status = bh__dy_rebuild(t, buckets, seed);
+    table->reseeds += !status;
+    return status;
+}
+
+/*
+ * Finishes what can be finished of a stalled slice without growth; `final` says that the table will not
+ * grow for the rest either. Answers 0 when a GPU refused to.
+ */
+static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
+{
+    bh__allowance *allowance = bh__allowance_of(table);
+    const int charged = allowance != table->allowance;
+    uint64_t looks = bh__looks_allowed(table);
+    int ran;
+
+    /* Beyond sure_keys one thread of a device searches for nobody: the others have searched. */
+    if (charged && bh__on_device(table->backend))
+        looks = 0;
+    /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
+     * have not been looked at.) */
+    if (!slice->ordered && (!table->room || (!looks && !slice->stalled_room))) {
+        slice->refused = slice->stalled;
+        return 1;
+    }
+    slice->listed = slice->stalled;
+    slice->inserted = slice->erased = slice->assigned = 0;
+    slice->room = bh__room_take(table, slice->listed);
+    slice->geometry = &bh__dy_of(table)->geometry;
+    slice->turnover = bh__turnover(table);
+    slice->no_paths = 1; /* the pass itself looks further than they do */
+    slice->final = (uint8_t)final;
+    slice->scratch = &bh__dy_of(table)->scratch;
+    slice->looks = looks;
+    slice->vain = 0;
+    /* At most one search overdraws it: keys that collide on purpose must not leave a debt on which others,
+     * who need a search, are refused. */
+    slice->vain_most = charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
+    ran = table->backend->pass(table->backend, table, BH_DY_PASS_PLACE, slice, 1, 1, BH_TRY);
+    if (!ran) {
+        slice->refused = slice->stalled;
+        *why = bh__dy_refused("to place keys");
+    }
+    bh__looks_spend(allowance, charged ? looks - slice->looks : slice->vain);
+    bh__slice_settle(table, slice);
+    return ran;
+}
+
+bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
+{
+    int growing, tried = 0;
+
+    /* Running slices set room aside that they may not need: now that none runs, there may be room
+     * for what found none. The second time the slice is finished here, or others could take the
+     * room from it for ever. */
+    if (!slice->stalled_path && !slice->again && table->room) {
+        slice->again = 1;
+        return BH_RESOLVED_AGAIN;
+    }
+    growing = *may_grow && !table->room;
+    if (!growing) {
+        tried = 1;
+        if (!place(table, slice, !*may_grow, why))
+            return BH_RESOLVED_REFUSED;
+        if (!slice->stalled || !slice->refused)
+            return BH_RESOLVED_AGAIN;
+        growing = *may_grow && (!table->room || bh__dy_worth_growing(table));
+    }
+    if (*may_grow) {
+        bh_status status = growing ? bh__dy_grow(bh__dy_of(table)) : reseed(bh__dy_of(table));
+
+        if (!status)
+            return BH_RESOLVED_AGAIN;
+        *why = status;
+        *may_grow = 0;
+        /* A table that cannot grow is filled as far as it may. */
+        bh__dy_set_room(table, table->options.max_fill);
+        /* Not twice in one hold. */
+        if (tried)
+            return BH_RESOLVED_AGAIN;
+        (void)place(table, slice, 1, why);
+    }
+    return slice->refused ? BH_RESOLVED_REFUSED : BH_RESOLVED_AGAIN;
+}

@@ -1,0 +1,142 @@
+/*
+ * DyCuckoo, passes over all pairs of some memory: inserting them again under another geometry, and
+ * copying them out. An include-template that ops.h includes.
+ *
+ *     BH_DY_PASS_REINSERT   every pair of a range of buckets is inserted into a table with another
+ *                           geometry, by the same steps that a caller's insert takes
+ *     BH_DY_PASS_REST       the same for what that has left, with longer paths (place.h)
+ *     BH_DY_PASS_EXPORT     every pair is copied to the caller's arrays
+ */
+#ifndef BH_TABLES_DYCUCKOO_WHOLE_H
+#define BH_TABLES_DYCUCKOO_WHOLE_H
+
+/* The buckets of a part of an export: from *begin to the answer. */
+BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begin)
+{
+    *begin = job->first_bucket + part * job->part;
+    return job->end_bucket - *begin < job->part ? job->end_bucket : *begin + job->part;
+}
+
+#endif
+
+/* Inserts the pairs of a range of buckets. Alone, it is the second time: most keys are in the table
+ * already, and for the others longer paths are looked for. */
+BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
+{
+    uint64_t left = 0, i;
+    uint32_t vain = 0;
+    BH_VALUE value;
+    BH_KEY key;
+    bh__slice slice;
+
+    slice.geometry = job->geometry;
+    slice.keys = &key;
+    slice.values = &value;
+    slice.values_out = 0;
+    slice.outcomes = 0;
+    slice.ops = 0;
+    slice.system = 0;
+    slice.op = BH_INSERT_NEW;
+    slice.turnover = slice.no_paths = slice.moved = slice.stalled_path = slice.stalled_room = 0;
+    slice.inserted = slice.erased = slice.assigned = 0;
+    slice.room = UINT64_MAX;
+    slice.looks = BH_LOOKS_FREE;
+    for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
+        uint64_t line = job->lines + (uint64_t)BUCKET * i;
+        uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
+
+        for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
+            uint64_t root[2], looks = BH_DY_LOOKS_LONE;
+            bh_dy_places places;
+
+            key = DY(own_key)(line, bh_first(used));
+            value = DY(own_value)(line, bh_first(used));
+            if (DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
+                continue;
+            if (!alone) {
+                left++;
+                continue;
+            }
+            places = bh_dy_places_of(job->geometry, key, BUCKET);
+            root[0] = places.home;
+            root[1] = places.other;
+            if (!DY(make_room)(job->geometry, job->scratch, &looks, root, 0) ||
+                DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
+                left++;
+                vain++;
+            }
+        }
+    }
+    bh_add64(&job->left, left);
+}
+
+/* BH_DY_PASS_REINSERT. */
+BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
+{
+    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 0);
+}
+
+/* BH_DY_PASS_REST. */
+BH_FN void DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
+{
+    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
+}
+
+/* The slots in use of a bucket, from the first slot to be exported on. */
+BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
+{
+    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
+
+    return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
+}
+
+/* BH_DY_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
+BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_export *job = (bh_dy_export *)argument;
+    uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
+    BH_KEY *keys = (BH_KEY *)job->keys;
+    BH_VALUE *values = (BH_VALUE *)job->values;
+
+    for (part = first; part < first + count; part++) {
+        uint64_t end = bh_dy_part(job, part, &bucket), i, there = 0, to, last;
+
+        /* No further than to where the room ends: calls may be for a few pairs only. */
+        for (i = bucket; i < end && there <= job->room; i++) {
+            uint64_t line = lines + (uint64_t)BUCKET * i;
+
+            /* Behind this part lies one that is read soon too. */
+            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BUCKET));
+            there += bh_count(DY(exported)(job, line, i));
+        }
+        to = bh_take64(&job->taken, there);
+        last = to + there < job->room ? to + there : job->room;
+        for (; bucket < end; bucket++) {
+            uint64_t line = lines + (uint64_t)BUCKET * bucket;
+            uint32_t used = DY(exported)(job, line, bucket), slot;
+
+            /* As long as what is written in vain stays within this part's places. */
+            if (to + SLOTS <= last) {
+                BH_PACK_KEYS(keys + to, DY(key_at)(line, 0), SLOTS, used);
+                if (BH_VALUE_BYTES && values)
+                    BH_PACK_VALUES(values + to, DY(value_at)(line, 0), SLOTS, used);
+                to += bh_count(used);
+                continue;
+            }
+            for (; used; used &= used - 1) {
+                slot = bh_first(used);
+
+                if (to == last) {
+                    job->stop_bucket = bucket;
+                    job->stop_slot = slot;
+                    bucket = end;
+                    break;
+                }
+                keys[to] = DY(own_key)(line, slot);
+                if (BH_VALUE_BYTES && values)
+                    values[to] = DY(own_value)(line, slot);
+                to++;
+            }
+        }
+    }
+}
