@@ -110,7 +110,7 @@ static int take_slice(call *c, worker *w)
     w->slice.ops = b->ops ? b->ops + first : NULL;
     w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
     w->slice.listed = 0;
-    w->slice.again = 0;
+    w->slice.hints = 0;
     return 1;
 }
 
@@ -122,7 +122,7 @@ static int run_slice(call *c, worker *w)
     uint64_t looks;
 
     slice->inserted = slice->erased = slice->assigned = 0;
-    slice->stalled_path = slice->stalled_room = slice->moved = slice->no_paths = 0;
+    slice->reasons = slice->moved = 0;
     slice->room = 0;
     if (!bh__gate_try_shared(&table->gate)) {
         if (c->in_tasks)
@@ -132,7 +132,7 @@ static int run_slice(call *c, worker *w)
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
         slice->room = bh__room_take(table, slice->listed ? slice->listed : slice->count);
-    slice->turnover = bh__turnover(table);
+    slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table);
     slice->looks = looks = bh__looks_take(table);
     c->kernel(slice);
     bh__looks_give(table, looks, slice->looks);

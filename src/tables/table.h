@@ -65,6 +65,18 @@ typedef struct bh__scratch {
     uint64_t bytes;
 } bh__scratch;
 
+/* Hints of a slice. A design has its own from BH_HINT_OF_DESIGN on. */
+#define BH_HINT_TURNOVER 1u /* many keys have been erased: see bh__hints_of */
+#define BH_HINT_LATER 2u    /* who would have to search for a place stalls at once: others search later */
+#define BH_HINT_FINAL 4u    /* placing: the table does not grow, so what finds no place is refused */
+#define BH_HINT_AGAIN 8u    /* the policy has sent this slice round once, for room it saw */
+#define BH_HINT_OF_DESIGN 0x100u
+
+/* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
+#define BH_REASON_ROOM 1u  /* there was no room for a new key */
+#define BH_REASON_PLACE 2u /* there was room, but all its places are taken */
+#define BH_REASON_OF_DESIGN 0x100u
+
 /*
  * A slice: up to BH_SLICE_MOST operations that run under one shared hold of the gate, with one
  * geometry. All pointers are to the slice's first element; what does not apply is NULL.
@@ -88,14 +100,10 @@ typedef struct bh__slice {
     uint32_t stalled;
     uint8_t op;
     uint8_t ordered;      /* run one after the other; a stall ends the slice */
-    uint8_t stalled_path; /* some stalled although there was room: their buckets are full */
-    uint8_t stalled_room; /* some stalled because there was no room */
-    uint8_t again;        /* the policy has sent this slice round once, for room it saw */
-    uint8_t turnover;     /* many keys have been erased: see bh__turnover */
     uint8_t moved;        /* keys that were there have changed their places */
-    uint8_t no_paths;     /* whose buckets are full stalls at once: a GPU looks for paths later */
+    uint32_t hints;       /* BH_HINT_ bits: what operations are to know of the table */
+    uint32_t reasons;     /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */
-    uint8_t final;    /* the table does not grow, so what finds no place is refused */
     uint32_t refused; /* set by it: so many of the list, from its first on, were tried and cannot be
                          done; what comes behind them was not tried */
     uint64_t looks;       /* buckets that searches for a place may still look at; counted down */
@@ -508,11 +516,13 @@ static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
         bh__atomic_subtract(&a->left, looks, __ATOMIC_RELAXED);
 }
 
-/* Whether so many keys have been erased that homes may have room which their guests do not know of:
- * chosen, not tuned. */
-static inline uint8_t bh__turnover(const bh_table *table)
+/* What a slice that begins now is to know: whether so many keys have been erased that homes may have
+ * room which their guests do not know of. How many was chosen, not tuned. */
+static inline uint32_t bh__hints_of(const bh_table *table)
 {
-    return bh__atomic_load(&table->erases, __ATOMIC_RELAXED) > bh__keys_settled(table) / 16;
+    const uint64_t erases = bh__atomic_load(&table->erases, __ATOMIC_RELAXED);
+
+    return erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0;
 }
 
 /* Enters what a slice did into the table's counts. */

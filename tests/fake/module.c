@@ -553,13 +553,14 @@ static void perform_slice(const request *r)
         one.ordered = 1; /* the kernel of mixed operations shall not sort one by kind */
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
-        one.stalled_path = one.stalled_room = one.moved = 0;
+        one.reasons = one.moved = 0;
         if (stamps && !stamps[2 * at]) {
             stamps[2 * at] = ++ticks;
         }
         k->scalar->slice[r->what](&one);
         if (one.stalled) {
             job->stalled[job->stalled_count++] = at;
+            job->slice.reasons |= one.reasons;
         } else if (stamps) {
             stamps[2 * at + 1] = ++ticks;
         }

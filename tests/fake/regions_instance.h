@@ -58,7 +58,7 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const element *e, ui
     const bh_dy_geometry *geometry = slice->geometry;
     DY(sending) sending;
 
-    DY(begin_sending)(&sending, line, job->slice.turnover);
+    DY(begin_sending)(&sending, line, (job->slice.hints & BH_HINT_TURNOVER) != 0);
     for (uint64_t i = 0; i < count; i++) {
         const BH_VALUE value =
             BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[e[i].at] : 0;
@@ -89,7 +89,7 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
 
     if (!e || !kept)
         abort();
-    slice.turnover = 0;
+    slice.hints = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     for (uint64_t i = 0; i < n; i++) {
         const bh_dy_spot spot =

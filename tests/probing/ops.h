@@ -177,7 +177,7 @@ BH_FN bh_answer LP(insert)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t
     uint64_t value = 0;
 
     if (!slice->room) {
-        slice->stalled_room = 1;
+        slice->reasons |= BH_REASON_ROOM;
         return BH_STALL;
     }
     if (!LP(lock)(op, home_meta, meta)) {
@@ -259,7 +259,7 @@ BH_FN bh_answer LP(step)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t a
         /* All of the table. */
         if (op->free || !BH_OP_INSERTS(kind))
             return LP(missing)(slice, op, kind, home_meta, meta, next);
-        slice->stalled_room = 1;
+        slice->reasons |= BH_REASON_ROOM;
         return BH_STALL;
     }
     if ((meta & BH_LP_PASSED) || (BH_OP_INSERTS(kind) && !op->free))

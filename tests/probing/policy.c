@@ -181,8 +181,8 @@ static const void *geometry(const bh_table *table)
  * none runs, there may be some for those who found none. */
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
-    if (table->room && !slice->again) {
-        slice->again = 1;
+    if (table->room && !(slice->hints & BH_HINT_AGAIN)) {
+        slice->hints |= BH_HINT_AGAIN;
         return BH_RESOLVED_AGAIN;
     }
     if (*may_grow) {

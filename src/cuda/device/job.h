@@ -88,6 +88,13 @@ BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
         job->stalled[place] = at;
 }
 
+/* Why elements stalled: few write that there is a reason which is not known yet. */
+BH_FN void bh_cuda_reason(bh__cuda_job *job, int stalls, uint32_t reasons)
+{
+    if (stalls && (reasons & ~*(volatile const uint32_t *)&job->slice.reasons))
+        atomicOr(&job->slice.reasons, reasons);
+}
+
 /* What an element does in a kernel of this kind. */
 BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 {

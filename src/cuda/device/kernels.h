@@ -151,14 +151,15 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
         value = DEVICE(twins_value)(&slice, at, kind, twins);
         slice.values = &value - at; /* what this element brings */
     }
-    slice.no_paths = stage == BH_CUDA_HOME_FULL;
+    slice.hints |= stage == BH_CUDA_HOME_FULL ? BH_HINT_LATER : 0;
     if (room == BH_CUDA_ROOM_UNKNOWN)
         room = bh_cuda_has_room(job, works && BH_OP_INSERTS(kind));
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
         answer = DEVICE(carry)(&slice, &op, at, kind);
-    parks = slice.no_paths && answer == BH_STALL && slice.stalled_path && slice.looks;
+    parks = stage == BH_CUDA_HOME_FULL && answer == BH_STALL &&
+            (slice.reasons & BH_REASON_PLACE) && slice.looks;
     if (twins & (twins - 1)) {
         const int first_of = (int)bh_first(twins);
         const uint8_t first = (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, first_of);
@@ -173,9 +174,10 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
             slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
         }
     }
-    if (slice.no_paths)
+    if (stage == BH_CUDA_HOME_FULL)
         bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, parks);
     bh_cuda_stall(job, at, answer == BH_STALL && !parks);
+    bh_cuda_reason(job, answer == BH_STALL && !parks, slice.reasons);
     if (answer == BH_DONE && slice.outcomes && bh_cuda_lane() == 0)
         slice.outcomes[at] = op.outcome;
     if (answer == BH_DONE)
@@ -246,7 +248,6 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
         if (!busy && i < count) {
             at = names[i] & ~BH_CUDA_PARKED_ROOM;
             slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
-            slice.no_paths = 0;
             slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
             what = bh_cuda_kind(&common, kind, at);
             bh_cuda_stamp_begin(at);
@@ -264,6 +265,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
             refused = answer == BH_RETRY ? refused + 1 : 0;
             busy = answer == BH_NEXT || answer == BH_RETRY;
             bh_cuda_stall(job, at, answer == BH_STALL);
+            bh_cuda_reason(job, answer == BH_STALL, slice.reasons);
             if (answer == BH_DONE) {
                 if (slice.outcomes)
                     slice.outcomes[at] = op.outcome;
@@ -294,7 +296,7 @@ BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32
 
     bh_cuda_stamp_begin(at);
     slice.room = room;
-    slice.turnover = 0; /* guests are sent home by those that are carried on */
+    slice.hints = 0; /* guests are sent home by those that are carried on */
     answer = BH_DESIGN(step)(&slice, &op, kind, region.offset, &region);
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;
@@ -302,6 +304,7 @@ BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32
         DEVICE(note_missing)(job, kind, &op);
         bh_cuda_stamp_end(at);
     }
+    bh_cuda_reason(job, answer == BH_STALL, slice.reasons);
     counts->inserted += (uint32_t)slice.inserted;
     counts->erased += (uint32_t)slice.erased;
     counts->assigned += (uint32_t)slice.assigned;

@@ -18,6 +18,6 @@ BH_FN bh__slice BH_DESIGN(cuda_slice)(const bh__cuda_job *job)
     __syncthreads();
     slice.geometry = &geometry;
     slice.inserted = slice.erased = slice.assigned = 0;
-    slice.stalled_path = slice.stalled_room = slice.moved = 0;
+    slice.reasons = slice.moved = 0;
     return slice;
 }

@@ -116,8 +116,9 @@ bh_status bh__call_run_lookups(bh__call *c);
 
 /* --- stalled.c ----------------------------------------------------------------------------------- */
 
-/* Has the policy see to the first elements of a list; *names and *count become what is left. */
-bh_status bh__call_resolve(bh__call *c, uint32_t **names, uint64_t *count);
+/* Has the policy see to the first elements of a list, which stalled for some of these reasons; *names and
+ * *count become what is left. */
+bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint64_t *count);
 
 /* --- survey.c ------------------------------------------------------------------------------------ */
 

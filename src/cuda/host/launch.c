@@ -72,7 +72,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->slice.outcomes = c->work.array[BH_ARRAY_OUTCOMES];
     job->slice.ops = c->work.array[BH_ARRAY_OPS];
     job->slice.op = (uint8_t)c->work.op;
-    job->slice.turnover = bh__turnover(table);
+    job->slice.hints = bh__hints_of(table);
     job->slice.looks = bh__looks_allowed(table);
     job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;
@@ -160,7 +160,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
-            status = bh__call_resolve(c, &stalled, &count);
+            status = bh__call_resolve(c, job.slice.reasons, &stalled, &count);
             /* Each time one thread has searched far in vain for some: the others stay undone. */
             if (status || !count || c->vain >= VAIN_MOST)
                 return status;

@@ -30,7 +30,7 @@ typedef struct few {
 
 /* Copies the first `count` elements of the list together, as a slice for the policy. */
 static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count,
-                      bh__slice *slice)
+                      uint32_t reasons, bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
@@ -49,7 +49,8 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;
     slice->target = c->table->target;
-    slice->again = slice->stalled_room = 1;
+    slice->hints = BH_HINT_AGAIN;
+    slice->reasons = reasons;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
     error = m->gather(gpu, (void *)(uintptr_t)slice->keys, c->work.array[BH_ARRAY_KEYS], o->key_bytes,
@@ -164,7 +165,7 @@ static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count
     return error ? tell_few(c, f, names, sorted, count, done, slice) : 0;
 }
 
-bh_status bh__call_resolve(bh__call *c, uint32_t **names, uint64_t *count)
+bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint64_t *count)
 {
     const bh_table_options *o = &c->table->options;
     uint32_t some = (uint32_t)(*count < FEW ? *count : FEW), kept = 0;
@@ -185,7 +186,7 @@ bh_status bh__call_resolve(bh__call *c, uint32_t **names, uint64_t *count)
         return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to place %u keys: %.100s",
                         some, c->cuda->module->message(error));
     f.device = (unsigned char *)device;
-    error = gather_few(c, &f, *names, some, &slice);
+    error = gather_few(c, &f, *names, some, reasons, &slice);
     if (!error) {
         since = system->clock_nanoseconds(system->state);
         resolved = c->table->policy->resolve(c->table, &slice, &c->may_grow, &c->why);

@@ -146,6 +146,6 @@ BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t 
 /* The key is nowhere, as was looked up, and no room has been set aside for it. */
 BH_FN bh_answer DY(no_room)(bh__slice *slice)
 {
-    slice->stalled_room = 1;
+    slice->reasons |= BH_REASON_ROOM;
     return BH_STALL;
 }

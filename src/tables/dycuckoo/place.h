@@ -194,7 +194,7 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
         if (stopped || DY(place_one)(slice, at) != BH_DONE) {
             slice->list[kept++] = (uint16_t)at;
             slice->refused += !stopped;
-            stopped |= !slice->final;
+            stopped |= !(slice->hints & BH_HINT_FINAL);
         }
         stopped |= looks - slice->looks >= BH_DY_LOOKS_HELD;
     }

@@ -49,7 +49,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
         looks = 0;
     /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
      * have not been looked at.) */
-    if (!slice->ordered && (!table->room || (!looks && !slice->stalled_room))) {
+    if (!slice->ordered && (!table->room || (!looks && !(slice->reasons & BH_REASON_ROOM)))) {
         slice->refused = slice->stalled;
         return 1;
     }
@@ -57,9 +57,9 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->room = bh__room_take(table, slice->listed);
     slice->geometry = &bh__dy_of(table)->geometry;
-    slice->turnover = bh__turnover(table);
-    slice->no_paths = 1; /* the pass itself looks further than they do */
-    slice->final = (uint8_t)final;
+    /* The pass itself looks further than operations do. */
+    slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table) | BH_HINT_LATER |
+                   (final ? BH_HINT_FINAL : 0);
     slice->scratch = &bh__dy_of(table)->scratch;
     slice->looks = looks;
     slice->vain = 0;
@@ -83,8 +83,8 @@ bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     /* Running slices set room aside that they may not need: now that none runs, there may be room
      * for what found none. The second time the slice is finished here, or others could take the
      * room from it for ever. */
-    if (!slice->stalled_path && !slice->again && table->room) {
-        slice->again = 1;
+    if (!(slice->reasons & BH_REASON_PLACE) && !(slice->hints & BH_HINT_AGAIN) && table->room) {
+        slice->hints |= BH_HINT_AGAIN;
         return BH_RESOLVED_AGAIN;
     }
     growing = *may_grow && !table->room;

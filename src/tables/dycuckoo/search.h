@@ -142,7 +142,7 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
         answer = DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
     }
     slice->moved |= moved;
-    slice->stalled_path |= answer == BH_STALL;
+    slice->reasons |= answer == BH_STALL ? BH_REASON_PLACE : 0;
     *next = bh_dy_region(to, BUCKET);
     return answer;
 }
@@ -172,8 +172,8 @@ BH_FN bh_region DY(begin_last)(const bh__slice *slice, DY(op) *op, uint32_t at, 
 /* Both buckets of a key are full. */
 BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
 {
-    if (slice->no_paths || !slice->looks) {
-        slice->stalled_path = 1;
+    if ((slice->hints & BH_HINT_LATER) || !slice->looks) {
+        slice->reasons |= BH_REASON_PLACE;
         return BH_STALL;
     }
     DY(to_search)(op);

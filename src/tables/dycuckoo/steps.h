@@ -80,7 +80,7 @@ BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint6
         if (!inserts)
             return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
         if (DY(full)(view.meta)) {
-            if (slice->turnover && slice->room && !op->looks)
+            if ((slice->hints & BH_HINT_TURNOVER) && slice->room && !op->looks)
                 return DY(begin_evict)(slice, op, line, view.meta, next);
             return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
@@ -155,7 +155,7 @@ BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t l
         return DY(step_home)(slice, op, kind, line, next);
     if (op->state == BH_DY_OTHER)
         return DY(step_other)(slice, op, kind, line, next);
-    if (op->state == BH_DY_EVICT || slice->no_paths)
+    if (op->state == BH_DY_EVICT || (slice->hints & BH_HINT_LATER))
         return DY(step_evict)(slice, op, line, next);
     return DY(step_search)(slice, op, line, next);
 }

@@ -37,7 +37,7 @@ BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int
     slice.ops = 0;
     slice.system = 0;
     slice.op = BH_INSERT_NEW;
-    slice.turnover = slice.no_paths = slice.moved = slice.stalled_path = slice.stalled_room = 0;
+    slice.hints = slice.reasons = slice.moved = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
     slice.looks = BH_LOOKS_FREE;

@@ -491,7 +491,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
     bh_cuda_counts counts;
     uint64_t region;
 
-    slice.turnover = 0; /* guests are sent home in the second phase */
+    slice.hints = 0; /* guests are sent home in the second phase */
     for (region = blockIdx.x; region < rows.count; region += gridDim.x) {
         const uint32_t taken = rows.taken[region];
         const uint32_t count = taken < rows.room ? taken : (uint32_t)rows.room;
@@ -540,7 +540,7 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
         if (row == end && at < buckets) {
             const bh_cuda_full full = left.buckets[at];
 
-            DY(begin_sending)(&sending, full.line, common.turnover);
+            DY(begin_sending)(&sending, full.line, (common.hints & BH_HINT_TURNOVER) != 0);
             row = (const REGION(row) *)left.rows + full.first;
             end = row + full.count;
             at += threads;
