@@ -22,7 +22,8 @@
  *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins one in the last of them
- *     BH_DESIGN_REGIONS      and some large calls by a schedule of its own: BH_DESIGN(gpu_by_region)
+ *     BH_DESIGN_REGIONS      and some large calls region by region of the table, BH_DESIGN(gpu_by_region):
+ *                            the type of what says how a table is divided (cuda/device/scatter.h)
  *
  * BH_DESIGN(name) is then the name of a thing of the design, in the instance at hand (instance.h).
  */
