@@ -22,7 +22,9 @@ static const struct {
     {"", BH_SCHEDULE_AUTO},          {", thread", BH_SCHEDULE_THREAD},
     {", tile of 4", BH_SCHEDULE_TILE4}, {", tile of 8", BH_SCHEDULE_TILE8},
     {", tile of 16", BH_SCHEDULE_TILE16}, {", tile of 32", BH_SCHEDULE_TILE32},
-    {", lanes", BH_SCHEDULE_LANES}, {", in order", BH_SCHEDULE_WINDOW},
+    {", lanes", BH_SCHEDULE_LANES}, {", voter of 4", BH_SCHEDULE_VOTER4},
+    {", voter of 8", BH_SCHEDULE_VOTER8}, {", voter of 16", BH_SCHEDULE_VOTER16},
+    {", voter of 32", BH_SCHEDULE_VOTER32}, {", in order", BH_SCHEDULE_WINDOW},
     {", by region", BH_SCHEDULE_REGIONS},
 };
 

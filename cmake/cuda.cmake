@@ -41,17 +41,17 @@ function(bulkhash_cuda_part name source design)
   set(cuda_parts ${cuda_parts} bulkhash_cuda_${name} PARENT_SCOPE)
 endfunction()
 
-# The schedules to compare, each from the same source: threads of a tile, and whether lanes
-# collaborate.
+# The schedules to compare, each from the same source: threads of a tile, and the way (kernels.h): 0 an
+# element for each tile, 1 collaborative lanes, 2 a voter.
 set(compared)
 if(BULKHASH_COMPARED)
-  set(compared 1_0 4_0 8_0 16_0 32_0 1_1)
+  set(compared 1_0 4_0 8_0 16_0 32_0 1_1 4_2 8_2 16_2 32_2)
 endif()
 foreach(schedule ${compared})
   string(REPLACE "_" ";" parameters ${schedule})
   list(GET parameters 0 tile)
-  list(GET parameters 1 lanes)
-  bulkhash_cuda_part(${schedule} schedule.cu ${first_design} BH_CUDA_TILE=${tile} BH_CUDA_LANES=${lanes})
+  list(GET parameters 1 way)
+  bulkhash_cuda_part(${schedule} schedule.cu ${first_design} BH_CUDA_TILE=${tile} BH_CUDA_WAY=${way})
 endforeach()
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/device/*.cu ${PROJECT_SOURCE_DIR}/src/cuda/device/*/*.cu)

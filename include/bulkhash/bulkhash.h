@@ -125,7 +125,13 @@ typedef enum bh_schedule {
     BH_SCHEDULE_TILE8 = 5,
     BH_SCHEDULE_TILE16 = 6,
     BH_SCHEDULE_TILE32 = 7,
-    BH_SCHEDULE_LANES = 8 /* a warp parks what is not finished and carries it on 32 at a time */
+    BH_SCHEDULE_LANES = 8,   /* a warp parks what is not finished and carries it on 32 at a time */
+    /* A tile of 4 threads takes 4 elements, one after the other; when another tile has the lock that
+     * one of them needs, it goes on with the next one, and comes back to that one later. Of 8, ... */
+    BH_SCHEDULE_VOTER4 = 9,
+    BH_SCHEDULE_VOTER8 = 10,
+    BH_SCHEDULE_VOTER16 = 11,
+    BH_SCHEDULE_VOTER32 = 12
 } bh_schedule;
 
 /* Where DyCuckoo puts new keys. */

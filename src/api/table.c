@@ -43,7 +43,7 @@ static bh_status check_options(const bh_table_options *o)
     if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
         return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
                         (int)o->duplicates);
-    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_LANES)
+    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_VOTER32)
         return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
                         (int)o->schedule);
     return BH_OK;

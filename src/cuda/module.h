@@ -34,6 +34,7 @@ typedef struct bh__gpu bh__gpu;
 #define BH__CUDA_LANES 2u
 #define BH__CUDA_REGIONS 3u
 #define BH__CUDA_EACH 16u /* and the threads of a tile */
+#define BH__CUDA_VOTER 64u /* likewise */
 
 /* Lanes: the context's stream, and one for each slot that a part of a call's arrays travels in
  * (ferry.h). */

@@ -23,9 +23,15 @@
  *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, to which
  *                            all memory is an address): BH_DESIGN(bringer)(geometry, tier) answers what
  *                            brings them (storage/bringer.h)
+ *     BH_DESIGN_REGION       bytes of the regions that lookups want: 16, 32, 64, which is what it is where a
+ *                            declaration does not say, or 128. It may depend on the widths: a number
+ *                            that #if can make of BH_KEY_BYTES, BH_VALUE_BYTES and BH_APART. A GPU copies
+ *                            regions of that length, which begin at multiples of 16 bytes, to its
+ *                            shared memory (cuda/device/look.h), and others are read where they are
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins one in the last of them
- *     BH_DESIGN_REGIONS      and some large calls by a schedule of its own: BH_DESIGN(gpu_by_region)
+ *     BH_DESIGN_REGIONS      and some large calls region by region of the table, BH_DESIGN(gpu_by_region):
+ *                            the type of what says how a table is divided (cuda/device/scatter.h)
  *
  * BH_DESIGN(name) is then the name of a thing of the design, in the instance at hand (instance.h).
  */
@@ -66,6 +72,12 @@
 #define BH_DESIGN_SCRATCH 0
 #endif
 
+#ifndef BH_DESIGN_REGION
+#define BH_DESIGN_REGION 64
+#endif
+#define BH_INSTANCE_FILE "tables/declared_region.h"
+#include "tables/instances.h"
+
 #include BH_EACH_DESIGN
 
 #undef BH_DESIGN
@@ -85,5 +97,6 @@
 #undef BH_DESIGN_APART
 #undef BH_DESIGN_SCRATCH
 #undef BH_DESIGN_TIERS
+#undef BH_DESIGN_REGION
 #undef BH_DESIGN_STAGES
 #undef BH_DESIGN_REGIONS

@@ -4,7 +4,8 @@
  * src/cuda/device/kernels.h work on a table that is laid out here. Every pair that was inserted is found, with
  * its value, and nothing else is; where many threads insert, erase and update few keys at once,
  * each key's changes add up to whether it is there, in one slot; and where they find or insert few keys,
- * all are given the value of the one that inserted.
+ * all are given the value of the one that inserted. The build compiles it twice: for tiles that carry an
+ * element each, and for tiles that take their elements in turn (BH_CUDA_WAY of kernels.h).
  *
  * Exit status 77 where there is no GPU.
  */

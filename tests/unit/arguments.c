@@ -256,8 +256,8 @@ static void unknown_enums(void **state)
     options.duplicates = (bh_duplicates)3;
     check_create(&options, BH_ERR_ARGUMENT, "duplicates 3");
     options = table_options(4, 4, 10);
-    options.schedule = (bh_schedule)9;
-    check_create(&options, BH_ERR_ARGUMENT, "schedule 9");
+    options.schedule = (bh_schedule)13;
+    check_create(&options, BH_ERR_ARGUMENT, "schedule 13");
     options.schedule = BH_SCHEDULE_TILE8;
     check_create(&options, BH_ERR_UNSUPPORTED, "schedule of a GPU");
     options.schedule = BH_SCHEDULE_REGIONS;

@@ -22,7 +22,9 @@ static const struct {
     {BH_SCHEDULE_TILE4, "cuda-tile4"},   {BH_SCHEDULE_TILE8, "cuda-tile8"},
     {BH_SCHEDULE_TILE16, "cuda-tile16"}, {BH_SCHEDULE_TILE32, "cuda-tile32"},
     {BH_SCHEDULE_LANES, "cuda-lanes"},   {BH_SCHEDULE_WINDOW, "cuda"},
-    {BH_SCHEDULE_REGIONS, "cuda-regions"},
+    {BH_SCHEDULE_REGIONS, "cuda-regions"}, {BH_SCHEDULE_VOTER4, "cuda-voter4"},
+    {BH_SCHEDULE_VOTER8, "cuda-voter8"}, {BH_SCHEDULE_VOTER16, "cuda-voter16"},
+    {BH_SCHEDULE_VOTER32, "cuda-voter32"},
 };
 
 #define SCHEDULES (sizeof schedules / sizeof schedules[0])
@@ -130,7 +132,7 @@ static void check_refused(bh_context *context, const bh_table_options *options)
     check(strlen(bh_error_detail()) > 10, "there is no sentence");
 }
 
-/* Cores have none of them, and a GPU has the tiles for 4-byte pairs, and regions for DyCuckoo's own
+/* Cores have none of them, and a GPU has those to compare for 4-byte pairs, and regions for DyCuckoo's own
  * layout. */
 static void others_are_refused(void **state)
 {

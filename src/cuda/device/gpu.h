@@ -81,13 +81,17 @@ typedef struct bh__gpu_kernels {
 } bh__gpu_kernels;
 
 /* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and
- * whether lanes collaborate. */
+ * the way (kernels.h): an element for each group, collaborative lanes, a voter. */
 extern bh__gpu_launch *const bh__gpu_launches_1_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_4_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_8_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
 extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_4_2[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_8_2[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_16_2[BH_SLICE_KINDS];
+extern bh__gpu_launch *const bh__gpu_launches_32_2[BH_SLICE_KINDS];
 
 /* effects.cu */
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

@@ -26,6 +26,9 @@
  *
  *            From the paper, with this difference: a parked element begins anew, so that 4 bytes
  *            are all that is kept of it; its bucket is still in the second cache.
+ *   voter    Tiles only. A thread has an element of its own, and the tile works on its threads'
+ *            elements one at a time; when one is refused (BH_RETRY) the tile goes on with
+ *            another thread's. See in_turn below.
  */
 #include BH_DESIGN_OPS
 
@@ -37,15 +40,24 @@
 #ifndef BH_CUDA_SLICES_ONLY
 #define BH_CUDA_SLICES_ONLY (BH_CUDA_TILE > 1)
 #endif
-#ifndef BH_CUDA_LANES
-#define BH_CUDA_LANES 0
+/* Which schedule a compilation for slices only is for. */
+#define BH_CUDA_EACH 0
+#define BH_CUDA_LANES 1
+#define BH_CUDA_VOTER 2
+#ifndef BH_CUDA_WAY
+#define BH_CUDA_WAY BH_CUDA_EACH
+#endif
+#if (BH_CUDA_WAY == BH_CUDA_LANES && BH_CUDA_TILE > 1) ||                                          \
+    (BH_CUDA_WAY == BH_CUDA_VOTER && BH_CUDA_TILE == 1)
+#error "collaborative lanes are for a thread per element, and the voter is for tiles"
 #endif
 
 /* What a kernel says of itself. */
 #define BH_CUDA_SCHEDULE                                                                           \
-    (!BH_CUDA_SLICES_ONLY ? BH__CUDA_SIFT                                                          \
-     : BH_CUDA_LANES      ? BH__CUDA_LANES                                                         \
-                          : BH__CUDA_EACH + BH_CUDA_TILE)
+    (!BH_CUDA_SLICES_ONLY           ? BH__CUDA_SIFT                                                \
+     : BH_CUDA_WAY == BH_CUDA_LANES ? BH__CUDA_LANES                                               \
+     : BH_CUDA_WAY == BH_CUDA_VOTER ? BH__CUDA_VOTER + BH_CUDA_TILE                                \
+                                    : BH__CUDA_EACH + BH_CUDA_TILE)
 
 #endif
 
@@ -375,6 +387,141 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
 }
 #endif
 
+#if BH_CUDA_WAY == BH_CUDA_VOTER
+/* What is kept of an element that was refused. */
+typedef struct DEVICE(refused) {
+    BH_DESIGN(op) op;
+    bh_region region;
+} DEVICE(refused);
+
+/* The elements of a tile's threads: a bit for each thread, and the same in all of them. */
+typedef struct DEVICE(turns) {
+    uint32_t left;    /* whose is not finished */
+    uint32_t begun;   /* of those, whose has been refused: it goes on from what was kept of it */
+    uint32_t room;    /* whose has room for a new key */
+    uint32_t done;    /* whose has an outcome */
+    uint32_t last;    /* the number of the thread whose turn it was last */
+    uint32_t refused; /* so many answers in a row were BH_RETRY */
+} DEVICE(turns);
+
+/* Carries an element to its end, or until it stalls or is refused. */
+BH_FN bh_answer DEVICE(carry_on)(bh__cuda_job *job, bh__slice *slice, DEVICE(turns) *turns,
+                                 DEVICE(refused) *kept, uint32_t at, uint32_t kind,
+                                 BH_DESIGN(op) *op)
+{
+    const uint32_t bit = 1u << turns->last;
+    bh_answer answer;
+    bh_region region;
+
+    if (turns->begun & bit) {
+        *op = kept->op;
+        region = kept->region;
+    } else {
+        bh_cuda_stamp_begin(at);
+        if (bh_cuda_share32((uint32_t)bh_cuda_has_room(job, BH_OP_INSERTS(kind))))
+            turns->room |= bit;
+        op->outcome = BH_NOT_DONE;
+        region = BH_DESIGN(begin)(slice, op, at, kind);
+    }
+    slice->room = (turns->room & bit) != 0;
+    do
+        answer = BH_DESIGN(step)(slice, op, kind, region.offset, &region);
+    while (answer == BH_NEXT);
+    if (answer == BH_RETRY) {
+        bh_cuda_meet(); /* all have read what was kept */
+        if (bh_cuda_lane() == turns->last) {
+            kept->op = *op;
+            kept->region = region;
+        }
+        bh_cuda_meet();
+        turns->begun |= bit;
+    }
+    return answer;
+}
+
+/*
+ * The schedule `voter`: DyCuckoo's voter coordination (Li and others, section V.C, algorithm 1), and
+ * where nobody is refused the many-to-one mapping of DACHash (Zhou, algorithm 3). Each thread of a tile
+ * has an element of its own. All of them work on one of these at a time, looking at its bucket
+ * together; and when another tile has the bucket's lock, they do not wait for it, but go on with the next
+ * thread's element, and come back to that one later:
+ *
+ *     threads of a tile    0 1 2 3
+ *     elements left        a b c d     a is done
+ *                            b c d     b is refused: what is known of it is kept
+ *                            b c d     c is done
+ *                            b   d     d is done
+ *                            b         b goes on with the step that was refused
+ *
+ * Whose turn it is: the next thread's, round and round, of those whose element is not finished. The papers
+ * vote for that by a ballot in each round; here there is one at the beginning, because after it all threads
+ * know of each element what became of it. Elements of one tile never want a lock at the same time, so
+ * equal keys in a tile do not wait for each other, and need not be looked for (twins).
+ *
+ * A step that is refused holds nothing, and wants to be asked again with what the operation knows by
+ * then. That lies in shared memory, in the place of the element's thread, whence all threads of the
+ * tile take it at once when the element's turn comes.
+ *
+ * Only when each element left has been refused in a row does the tile wait (bh_turn): two tiles, in
+ * lockstep, may each want what the other one is about to take.
+ */
+BH_FN void DEVICE(in_turn)(bh__cuda_job *job, uint32_t kind)
+{
+    __shared__ DEVICE(refused) kept[BH_CUDA_BLOCK];
+    const bh__slice common = BH_DESIGN(cuda_slice)(job);
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint32_t own = i >= job->count ? 0 : job->names ? job->names[i] : (uint32_t)i;
+    const uint32_t tile = bh_cuda_mask(), lane = bh_cuda_lane();
+    DEVICE(turns) turns = {__ballot_sync(tile, i < job->count) >> bh_first(tile), 0, 0, 0,
+                           BH_CUDA_TILE - 1, 0};
+    bh_cuda_counts counts = {0, 0, 0};
+    uint8_t outcome = BH_NOT_DONE;
+
+    while (turns.left) {
+        const uint32_t behind = turns.left & ~((2u << turns.last) - 1);
+        const uint32_t next = bh_first(behind ? behind : turns.left);
+        const uint32_t at = __shfl_sync(tile, own, (int)next, BH_CUDA_TILE);
+        const uint32_t what = bh_cuda_kind(&common, kind, at);
+        bh__slice slice = common;
+        BH_DESIGN(op) op = {};
+        uint32_t goes = 0;
+        bh_answer answer;
+
+        /* One thread asks: were it all of them, each would draw a time to wait, and the tile would
+         * wait for the longest of these. */
+        if (lane == 0)
+            goes = (uint32_t)bh_turn(turns.refused / bh_count(turns.left));
+        if (!bh_cuda_share32(goes))
+            continue;
+        turns.last = next;
+        answer = DEVICE(carry_on)(job, &slice, &turns, &kept[threadIdx.x - lane + next], at, what,
+                                  &op);
+        counts.inserted += (uint32_t)slice.inserted;
+        counts.erased += (uint32_t)slice.erased;
+        counts.assigned += (uint32_t)slice.assigned;
+        if (slice.moved)
+            job->moved = 1;
+        turns.refused = answer == BH_RETRY ? turns.refused + 1 : 0;
+        if (answer == BH_RETRY)
+            continue;
+        turns.left &= ~(1u << next);
+        bh_cuda_stall(job, at, answer == BH_STALL);
+        bh_cuda_reason(job, answer == BH_STALL, slice.reasons);
+        if (answer == BH_STALL)
+            continue;
+        turns.done |= 1u << next;
+        if (lane == next)
+            outcome = op.outcome;
+        bh_cuda_stamp_end(at);
+        DEVICE(note_missing)(job, what, &op);
+    }
+    if (turns.done >> lane & 1 && common.outcomes)
+        common.outcomes[own] = outcome;
+    __syncwarp();
+    bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
+}
+#endif
+
 /*
  * `sift`: each kind is three kernels, but for erasing, which needs no last stage. What a stage leaves is
  * in a list for the next. A fourth kernel carries the elements of small calls from their beginning
@@ -463,8 +610,11 @@ __global__ void DEVICE(last_mixed)(bh__cuda_job *job)
 #else
 BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind, int rounds)
 {
-#if BH_CUDA_LANES
+#if BH_CUDA_WAY == BH_CUDA_LANES
     DEVICE(begin_all)(job, kind, (uint32_t)rounds, 0);
+#elif BH_CUDA_WAY == BH_CUDA_VOTER
+    (void)rounds;
+    DEVICE(in_turn)(job, kind);
 #else
     (void)rounds;
     DEVICE(each)(job, kind, BH_CUDA_FRESH);

@@ -1,19 +1,39 @@
 /*
  * A lookup on a GPU, for one pair of widths of one design: begin and step of the operation's text, and in
- * between each line is copied to a place of the thread's own in shared memory, where the step reads it.
+ * between each region is copied to a place of the thread's own in shared memory, where the step reads it.
  * An include-template: see instance.h, and tables/declared.h.
  *
- * The four threads of a quad copy their four lines together, 16 bytes each (cp.async): a line is one
+ * A region has BH_DESIGN_REGION bytes, and so many threads as that has pieces of 16 bytes, 1, 2, 4 or 8,
+ * copy their regions together, each of them one piece of each region (cp.async): a region is one
  * request then, and it waits in no register, so that all the threads that a processor can have are
- * there and have a line on its way each. A thread that loads its own line by four loads of 16 bytes
- * into registers reached four fifths as much on an H200 (docs/decisions/0009).
+ * there and have a region on its way each. A thread that loads its own line by four loads of 16 bytes
+ * into registers reached four fifths as much on an H200 (docs/decisions/0009). With 64 bytes:
  *
  *       line of     lane 0 1 2 3                place of
  *       lane 0           a b c d   ---------->  lane 0  [a b c d] . .
  *       lane 1           e f g h   ---------->  lane 1  [e f g h] . .
  *
- * Places are 80 bytes apart, so that eight threads that read the same 16 bytes of theirs meet in no
- * bank of the memory.
+ * Where places lie. Shared memory has 32 banks of 4 bytes, and serves 128 bytes of 32 different banks at a
+ * time: of loads and copies of 16 bytes, those of 8 neighbouring threads. A piece of 16 bytes lies in one
+ * of 8 groups of 4 banks, in that of its number modulo 8. Let places be p pieces apart; when 8 threads load
+ * the same piece of their regions, these are in the groups 0, p, 2p, ... 7p behind the first, which
+ * are 8 different ones exactly when p is odd. So p is the number of pieces, and one more where that is even:
+ *
+ *       bytes of a region      16    32    64   128
+ *       threads that copy it    1     2     4     8
+ *       bytes of a place       16    48    80   144     p = 1, 3, 5, 9
+ *       of a block of 256    4 KB 12 KB 20 KB 36 KB
+ *
+ * Copies meet in no bank either: 8 threads copy all pieces, c of them, of each of 8 / c regions, and the
+ * places of these regions, whose threads are c lanes apart, are c * p pieces apart, an odd multiple of c.
+ * (Loads of 4 bytes meet in fours, those of 8 in twos, whatever the distance is, because a copy of 16
+ * bytes must begin at a multiple of 16.)
+ *
+ * With 128 bytes shared memory is what limits the threads of a processor: to 1,536 on an H200, which could
+ * have 2,048, and to the four blocks that look_find is compiled for on an A100.
+ *
+ * A region of another length, as that of a node whose length is known only at run time may be, is read
+ * where it is.
  */
 #include "tables/instance.h"
 
@@ -23,19 +43,21 @@
 #include "cuda/device/async.h"
 #include "cuda/device/gpu.h"
 
-#define BH_LOOK_LINE 64u
-#define BH_LOOK_PLACE 80u
+/* Bytes of the design's regions; and of a place. */
+#define BH_LOOK_REGION ((uint32_t)(BH_DESIGN_REGION))
+#define BH_LOOK_PLACE (BH_LOOK_REGION / 16 % 2 ? BH_LOOK_REGION : BH_LOOK_REGION + 16)
 
-/* Copies the line of each lane, or none where `line` is 0, to its place, and waits. All lanes of the warp
- * come here. */
-BH_FN void bh_look_bring(void *place, uint64_t line)
+/* Copies the region of each lane, `bytes` from `region` on, or none where that is 0, to its place, and
+ * waits. All lanes of the warp come here; `bytes` is a constant. */
+BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
 {
-    const uint32_t to = (uint32_t)__cvta_generic_to_shared(place), piece = threadIdx.x % 4 * 16;
+    const int lanes = (int)bytes / 16;
+    const uint32_t to = (uint32_t)__cvta_generic_to_shared(place), piece = threadIdx.x % lanes * 16;
 
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint64_t from = __shfl_sync(0xffffffffu, line, i, 4);
-        const uint32_t at = __shfl_sync(0xffffffffu, to, i, 4);
+    for (int i = 0; i < lanes; i++) {
+        const uint64_t from = lanes > 1 ? __shfl_sync(0xffffffffu, region, i, lanes) : region;
+        const uint32_t at = lanes > 1 ? __shfl_sync(0xffffffffu, to, i, lanes) : to;
 
         if (from)
             bh_cuda_bring16(at + piece, from + piece);
@@ -57,15 +79,14 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
     if (looks)
         region = BH_DESIGN(begin)(slice, op, at, BH_FIND);
     while (__any_sync(0xffffffffu, looks)) {
-        /* What is no line is read where it is. */
-        const int brings = looks && region.bytes == BH_LOOK_LINE;
+        const int brings = looks && region.bytes == BH_LOOK_REGION;
 
-        bh_look_bring(place, brings ? region.offset : 0);
+        bh_look_bring(place, brings ? region.offset : 0, BH_LOOK_REGION);
         if (looks)
             looks = BH_DESIGN(step)(slice, op, BH_FIND,
                                  brings ? (uint64_t)(uintptr_t)place : region.offset,
                                  &region) != BH_DONE;
-        __syncwarp(); /* a place is not written before its line was read */
+        __syncwarp(); /* a place is not written before its region was read */
     }
 }
 

@@ -298,6 +298,10 @@ static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, bh_schedule s
     static const bh__gpu_kernels tile16 = with(k, bh__gpu_launches_16_0);
     static const bh__gpu_kernels tile32 = with(k, bh__gpu_launches_32_0);
     static const bh__gpu_kernels lanes = with(k, bh__gpu_launches_1_1);
+    static const bh__gpu_kernels voter4 = with(k, bh__gpu_launches_4_2);
+    static const bh__gpu_kernels voter8 = with(k, bh__gpu_launches_8_2);
+    static const bh__gpu_kernels voter16 = with(k, bh__gpu_launches_16_2);
+    static const bh__gpu_kernels voter32 = with(k, bh__gpu_launches_32_2);
 
     switch (schedule) {
     case BH_SCHEDULE_THREAD: return &thread.known;
@@ -306,6 +310,10 @@ static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, bh_schedule s
     case BH_SCHEDULE_TILE16: return &tile16.known;
     case BH_SCHEDULE_TILE32: return &tile32.known;
     case BH_SCHEDULE_LANES: return &lanes.known;
+    case BH_SCHEDULE_VOTER4: return &voter4.known;
+    case BH_SCHEDULE_VOTER8: return &voter8.known;
+    case BH_SCHEDULE_VOTER16: return &voter16.known;
+    case BH_SCHEDULE_VOTER32: return &voter32.known;
     default: return NULL;
     }
 }

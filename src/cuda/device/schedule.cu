@@ -1,7 +1,7 @@
 /*
  * The schedules that measurement did not choose, for 4-byte keys and values alone: an element for
- * each thread, an element for each tile of BH_CUDA_TILE threads, and collaborative lanes
- * (BH_CUDA_LANES). See kernels.h. The build compiles this file once for each, and
+ * each thread, an element for each tile of BH_CUDA_TILE threads, collaborative lanes, and
+ * tiles with a voter: by BH_CUDA_TILE and BH_CUDA_WAY. See kernels.h. The build compiles this file once for each, and
  * bh_table_options.schedule picks one, to compare. BH_THIS_DESIGN is the one that BH_AUTO stands for.
  */
 #define BH_TARGET_CUDA 1
@@ -9,9 +9,9 @@
 #include "targets/target.h"
 
 /* Names of their own: all are linked together. */
-#define NAMED3(name, tile, lanes) cuda_##tile##_##lanes##_##name
-#define NAMED2(name, tile, lanes) NAMED3(name, tile, lanes)
-#define BH_CUDA_KERNEL(name) NAMED2(name, BH_CUDA_TILE, BH_CUDA_LANES)
+#define NAMED3(name, tile, way) cuda_##tile##_##way##_##name
+#define NAMED2(name, tile, way) NAMED3(name, tile, way)
+#define BH_CUDA_KERNEL(name) NAMED2(name, BH_CUDA_TILE, BH_CUDA_WAY)
 
 #include "cuda/device/gpu.h"
 

@@ -73,6 +73,10 @@ const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule)
     case BH__CUDA_EACH + 8: return "cuda-tile8";
     case BH__CUDA_EACH + 16: return "cuda-tile16";
     case BH__CUDA_EACH + 32: return "cuda-tile32";
+    case BH__CUDA_VOTER + 4: return "cuda-voter4";
+    case BH__CUDA_VOTER + 8: return "cuda-voter8";
+    case BH__CUDA_VOTER + 16: return "cuda-voter16";
+    case BH__CUDA_VOTER + 32: return "cuda-voter32";
     default: return cuda->backend.target;
     }
 }

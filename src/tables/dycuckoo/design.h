@@ -9,5 +9,5 @@
 #define BH_DESIGN_APART(options) ((options)->dycuckoo.values_apart)
 #define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
 #define BH_DESIGN_STAGES
-#define BH_DESIGN_REGIONS
+#define BH_DESIGN_REGIONS bh_dy_regions
 #include "tables/declared.h"

@@ -1,17 +1,9 @@
 /*
  * The schedule `regions`: inserting and updating many keys region by region of the table, for one
- * pair of widths. An include-template: see instance.h. tables/dycuckoo/regions.h says what is done
- * to a bucket; here is how the keys come to it.
+ * pair of widths. An include-template: see instance.h. scatter.h brings the keys to their regions, and
+ * says why that is cheaper; tables/dycuckoo/regions.h says what is done to a bucket; here is how a
+ * region's keys come to its buckets:
  *
- * An insertion that goes to its bucket by itself brings a line from memory and sends it back, and
- * takes its lock and stores into it by requests to the second cache, six or more of them. When a
- * call has as many keys as the table has buckets, or nearly, it is cheaper to bring the keys to the
- * buckets:
- *
- *     elements     key, value            in the caller's order
- *        |  scatter      a row {key, value, index} to its part of up to 512
- *     parts        [ . . . . ][ . . . . ] ...      each of 256 regions
- *        |  scatter      the same once more, to its region
  *     regions      [. .][. .][. .] ...             of 256 buckets, some 1,500 rows each
  *        |  settle       a block of threads for each region: its buckets are copied to shared
  *        |               memory, and each thread takes all keys of one bucket
@@ -20,29 +12,15 @@
  *
  * and what then is still to be done is listed for the last two stages of `sift` (kernels.h): keys
  * that may be guests, and keys for which no bucket had room.
- *
- * A scatter counts nothing beforehand: a part has room for more rows than it will get, by six
- * times the square root of what it should, because a hash spreads keys as chance would. When many
- * elements have few different keys that is not so; what finds no room in its part is listed for the
- * stage that carries elements from their beginning. Each block of a scatter sorts 4,096 rows by
- * their parts in shared memory first, so that they leave it some 16 at a time.
- *
- * Outcomes would be stores to random places. So all are written at once as what most will be, and
- * then those that turn out to be different.
  */
 #if !BH_APART
 #include "tables/dycuckoo/ops.h"
 #include "tables/dycuckoo/regions.h"
 
+#include "cuda/device/scatter.h"
+
 #ifndef BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 #define BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
-
-#include <cub/block/block_scan.cuh>
-
-#include "storage/arena.h"
-
-#include "cuda/device/async.h"
-#include "cuda/device/job.h"
 
 #define BH_REGION_THREADS 256u
 /* Rows of a region that a block has shared memory for, in bytes, so that four blocks fit on a
@@ -54,32 +32,11 @@
 /* Where a bucket's copy lies behind that of the one before: as in look.h. */
 #define BH_REGION_PLACE 80u
 
-/* Regions of a part, as bits. */
-#define BH_PART_BITS 8u
-#define BH_PART_REGIONS (1u << BH_PART_BITS)
-
-/* A scatter has so many destinations, at most; a thread of its blocks for each. */
-#define BH_SCATTER_BITS 9u
-#define BH_SCATTER_PARTS (1u << BH_SCATTER_BITS)
-#define BH_SCATTER_THREADS BH_SCATTER_PARTS
-#define BH_SCATTER_EACH 8u /* rows of a thread */
-#define BH_SCATTER_ROWS_BITS 12u
-#define BH_SCATTER_ROWS (1u << BH_SCATTER_ROWS_BITS) /* of a block */
-
 /* A row as `order` has it: its number, its key's counter, and among those that are not done
  * whether it is to be listed, and not left over. */
 #define BH_REGION_NUMBER 0xfffu
 #define BH_REGION_COUNTER_SHIFT 12
 #define BH_REGION_LISTED 0x8000u
-
-/* Rows in parts: part i begins at row i * room, and has taken[i] of them, or room when that is
- * more. */
-typedef struct bh_cuda_parts {
-    uint32_t *rows;
-    uint32_t *taken;
-    uint64_t room;
-    uint64_t count;
-} bh_cuda_parts;
 
 /* A full bucket, and the rows that it has left over. */
 typedef struct bh_cuda_full {
@@ -94,195 +51,17 @@ typedef struct bh_cuda_left {
     unsigned long long *counts; /* of rows, of buckets */
 } bh_cuda_left;
 
-BH_FN uint32_t bh_region_shared(const void *p)
-{
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
-
-/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and
- * none behind the last is read. */
-BH_FN void bh_region_bring_words(uint32_t *shared, const uint32_t *memory, uint32_t words,
-                                 uint32_t threads)
-{
-    const uint32_t last = words / 4 * 4 + threadIdx.x;
-    uint32_t i;
-
-    for (i = 4 * threadIdx.x; i + 4 <= words; i += 4 * threads)
-        bh_cuda_bring16(bh_region_shared(shared + i), (uint64_t)(uintptr_t)(memory + i));
-    if (last < words)
-        bh_cuda_bring4(bh_region_shared(shared + last), (uint64_t)(uintptr_t)(memory + last));
-}
-
-/* What most elements of a slice will answer. */
-static __host__ __device__ inline uint8_t bh_region_presumed(const bh__cuda_job *job,
-                                                             uint64_t count)
-{
-    const uint32_t op = job->slice.op;
-
-    return (uint8_t)(BH_OP_INSERTS(op) && job->room >= count ? BH_INSERTED : BH_OP_PRESENT(op));
-}
-
-/* Lists an element for the stage that carries it from its beginning to its end: it is not done.
- * `room`: whether there is room for its key. */
-BH_FN void bh_region_list(bh__cuda_job *job, uint64_t place, uint32_t at, int room)
-{
-    job->parked[BH_CUDA_HOME_FULL - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
-    if (job->slice.outcomes)
-        job->slice.outcomes[at] = BH_NOT_DONE;
-}
-
 #endif
-
-#include "cuda/device/slice.h"
 
 #define DY(name) BH_NAME(bh_dy_##name)
 #define REGION(name) BH_NAME(bh_cuda_region_##name)
 #define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-/* 4-byte words of a row: the key, the value, the element's index. */
-#define KEY_WORDS (BH_KEY_BYTES / 4)
-#define VALUE_WORDS (BH_VALUE_BYTES / 4)
-#define ROW_WORDS (KEY_WORDS + VALUE_WORDS + 1)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
-#define REGION_ROWS (BH_REGION_BYTES / (4 * ROW_WORDS) / 4 * 4)
-
-typedef struct REGION(row) {
-    uint32_t word[ROW_WORDS];
-} REGION(row);
-
-BH_FN BH_KEY REGION(key)(const REGION(row) *row)
-{
-    return KEY_WORDS == 1 ? row->word[0]
-                          : (BH_KEY)((uint64_t)row->word[KEY_WORDS - 1] << 32 | row->word[0]);
-}
-
-BH_FN BH_VALUE REGION(value)(const REGION(row) *row)
-{
-    if (VALUE_WORDS == 0)
-        return 0;
-    return VALUE_WORDS == 1 ? row->word[KEY_WORDS]
-                            : (BH_VALUE)((uint64_t)row->word[ROW_WORDS - 2] << 32 |
-                                         row->word[KEY_WORDS]);
-}
-
-/* The row of an element of the slice. */
-BH_FN REGION(row) REGION(row_of)(const bh__slice *slice, uint32_t at)
-{
-    const uint64_t key = ((const BH_KEY *)slice->keys)[at];
-    const uint64_t value = BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
-    REGION(row) row;
-
-    row.word[ROW_WORDS - 1] = at;
-    row.word[0] = (uint32_t)key;
-    if (KEY_WORDS == 2)
-        row.word[KEY_WORDS - 1] = (uint32_t)(key >> 32);
-    if (VALUE_WORDS >= 1)
-        row.word[KEY_WORDS] = (uint32_t)value;
-    if (VALUE_WORDS == 2)
-        row.word[ROW_WORDS - 2] = (uint32_t)(value >> 32);
-    return row;
-}
-
-/* What a block of a scatter has in shared memory. */
-typedef struct REGION(tile) {
-    REGION(row) row[BH_SCATTER_ROWS];
-    uint32_t order[BH_SCATTER_ROWS]; /* part by part: the row's number, and above it the part's */
-    uint32_t counts[BH_SCATTER_PARTS];
-    uint32_t starts[BH_SCATTER_PARTS]; /* in `order` */
-    uint32_t places[BH_SCATTER_PARTS]; /* where the part's first row goes, less its start */
-} REGION(tile);
-
-/* The rows of a block: some elements of the slice, or of a part of `from`. Answers how many. */
-BH_FN uint32_t REGION(bring)(REGION(tile) *t, const bh__cuda_job *job, const bh__slice *slice,
-                             const bh_cuda_parts *from)
-{
-    const uint64_t first = blockIdx.x * (uint64_t)BH_SCATTER_ROWS;
-    uint64_t left = from->rows ? from->taken[blockIdx.y] : job->count;
-    uint32_t count, i;
-
-    if (from->rows && left > from->room)
-        left = from->room;
-    if (first >= left)
-        return 0;
-    count = left - first < BH_SCATTER_ROWS ? (uint32_t)(left - first) : BH_SCATTER_ROWS;
-    if (!from->rows) {
-#pragma unroll 4
-        for (i = threadIdx.x; i < count; i += BH_SCATTER_THREADS)
-            t->row[i] = REGION(row_of)(slice, (uint32_t)first + i);
-    } else {
-        bh_region_bring_words(t->row->word,
-                              from->rows + (blockIdx.y * from->room + first) * ROW_WORDS,
-                              count * ROW_WORDS, BH_SCATTER_THREADS);
-        bh_cuda_wait_brought();
-    }
-    return count;
-}
-
-/*
- * Rows to parts: from the slice's elements to part region >> shift, or from each part to its
- * BH_PART_REGIONS regions; blockIdx.y is the number of that part.
- */
-__global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
-    REGION(scatter)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
-                    bh_cuda_parts from, bh_cuda_parts to, uint32_t shift)
-{
-    typedef cub::BlockScan<uint32_t, BH_SCATTER_THREADS> scan;
-    extern __shared__ __align__(16) unsigned char memory[];
-    __shared__ typename scan::TempStorage scanning;
-    REGION(tile) *const t = (REGION(tile) *)(void *)memory;
-    const bh__slice slice = BH_DESIGN(cuda_slice)(job);
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-    const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << BH_PART_BITS : 0;
-    const uint32_t lane = threadIdx.x, count = REGION(bring)(t, job, &slice, &from);
-    uint32_t spot[BH_SCATTER_EACH]; /* part, and which of the block's rows there */
-    uint32_t start, i;
-
-    if (!count)
-        return;
-    t->counts[lane] = 0;
-    __syncthreads();
-#pragma unroll
-    for (uint32_t k = 0; k < BH_SCATTER_EACH; k++) {
-        i = k * BH_SCATTER_THREADS + lane;
-        if (i >= count)
-            continue;
-        spot[k] = bh_dy_spot_of(geometry, &regions, REGION(key)(&t->row[i])).region >> shift;
-        if (from.rows)
-            spot[k] %= BH_PART_REGIONS;
-        spot[k] |= atomicAdd(&t->counts[spot[k]], 1) << BH_SCATTER_BITS;
-    }
-    __syncthreads();
-    scan(scanning).ExclusiveSum(t->counts[lane], start);
-    t->starts[lane] = start;
-    if (t->counts[lane])
-        t->places[lane] = atomicAdd(&to.taken[first_part + lane], t->counts[lane]) - start;
-    __syncthreads();
-#pragma unroll
-    for (uint32_t k = 0; k < BH_SCATTER_EACH; k++) {
-        const uint32_t part = spot[k] % BH_SCATTER_PARTS;
-
-        i = k * BH_SCATTER_THREADS + lane;
-        if (i < count)
-            t->order[t->starts[part] + (spot[k] >> BH_SCATTER_BITS)] =
-                i | part << BH_SCATTER_ROWS_BITS;
-    }
-    __syncthreads();
-    for (i = lane; i < count; i += BH_SCATTER_THREADS) {
-        const uint32_t part = t->order[i] >> BH_SCATTER_ROWS_BITS;
-        const REGION(row) *row = &t->row[t->order[i] % BH_SCATTER_ROWS];
-        const uint32_t place = t->places[part] + i;
-
-        if (place < to.room)
-            ((REGION(row) *)to.rows)[(first_part + part) * to.room + place] = *row;
-        else
-            bh_region_list(job, bh_cuda_take(&job->parked_count[BH_CUDA_HOME_FULL - 1], 1),
-                           row->word[ROW_WORDS - 1],
-                           bh_cuda_has_room(job, BH_OP_INSERTS(slice.op)));
-    }
-}
+#define REGION_ROWS (BH_REGION_BYTES / (4 * BH_SCATTER_ROW_WORDS) / 4 * 4)
 
 /* What a block has of a region in shared memory. */
 typedef struct REGION(desk) {
-    REGION(row) row[REGION_ROWS];
+    BH_SCATTER(row) row[REGION_ROWS];
     unsigned char place[BH_REGION_THREADS][BH_REGION_PLACE];
     uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
     uint16_t order[REGION_ROWS];                     /* rows, bucket by bucket */
@@ -313,7 +92,7 @@ BH_FN void REGION(sort)(REGION(desk) *d, const bh_dy_geometry *geometry,
 
         if (i >= rows)
             continue;
-        const bh_dy_spot at = bh_dy_spot_of(geometry, regions, REGION(key)(&d->row[i]));
+        const bh_dy_spot at = bh_dy_spot_of(geometry, regions, BH_SCATTER(key)(&d->row[i]));
 
         spot[k] = at.bucket | (at.counter - BH_DY_FILTER_SHIFT) / 2 << BH_REGION_COUNTER_SHIFT;
         spot[k] |= atomicAdd(&d->start[at.bucket], 1) << 16;
@@ -351,9 +130,9 @@ BH_FN uint32_t REGION(settle_bucket)(REGION(desk) *d, bh__slice *slice, uint32_t
 
     for (i = first; i < end; i++) {
         const uint32_t entry = d->order[i];
-        const REGION(row) *row = &d->row[entry & BH_REGION_NUMBER];
-        const BH_KEY key = REGION(key)(row);
-        BH_VALUE value = REGION(value)(row);
+        const BH_SCATTER(row) *row = &d->row[entry & BH_REGION_NUMBER];
+        const BH_KEY key = BH_SCATTER(key)(row);
+        BH_VALUE value = BH_SCATTER(value)(row);
         bh_dy_settled settled;
         DY(op) op;
 
@@ -364,14 +143,14 @@ BH_FN uint32_t REGION(settle_bucket)(REGION(desk) *d, bh__slice *slice, uint32_t
                              (uint64_t)(uintptr_t)copy);
         if (settled == BH_DY_SETTLED) {
             if (op.outcome != presumed && slice->outcomes)
-                slice->outcomes[row->word[ROW_WORDS - 1]] = op.outcome;
+                slice->outcomes[row->word[BH_SCATTER_INDEX]] = op.outcome;
             continue;
         }
         /* A key that is left over already will be found where it then is. */
         listed = settled == BH_DY_UNSETTLED;
         for (j = first; j < first + kept && !listed; j++)
             listed = !(d->order[j] & BH_REGION_LISTED) &&
-                     REGION(key)(&d->row[d->order[j] & BH_REGION_NUMBER]) == key;
+                     BH_SCATTER(key)(&d->row[d->order[j] & BH_REGION_NUMBER]) == key;
         d->order[first + kept++] = (uint16_t)(entry | (listed ? BH_REGION_LISTED : 0));
     }
     return kept;
@@ -409,12 +188,12 @@ BH_FN void REGION(leave)(bh__cuda_job *job, const REGION(desk) *d, const bh_cuda
     uint32_t i;
 
     for (i = first; i < first + kept; i++) {
-        const REGION(row) *row = &d->row[d->order[i] & BH_REGION_NUMBER];
+        const BH_SCATTER(row) *row = &d->row[d->order[i] & BH_REGION_NUMBER];
 
         if (d->order[i] & BH_REGION_LISTED)
-            bh_region_list(job, list++, row->word[ROW_WORDS - 1], (int)d->room);
+            bh_scatter_list(job, list++, row->word[BH_SCATTER_INDEX], (int)d->room);
         else
-            ((REGION(row) *)left->rows)[to++] = *row;
+            ((BH_SCATTER(row) *)left->rows)[to++] = *row;
     }
     if (to == from)
         return;
@@ -436,7 +215,7 @@ BH_FN void REGION(settle_chunk)(bh__cuda_job *job, REGION(desk) *d, bh__slice *s
     uint32_t kept = 0, over = 0, own[3] = {0, 0, 0}, i;
 
     for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
-        bh_cuda_bring16(bh_region_shared(&d->place[i / 4][i % 4 * 16]), first + 16ull * i);
+        bh_cuda_bring16(bh_scatter_shared(&d->place[i / 4][i % 4 * 16]), first + 16ull * i);
     if (lane < 3)
         d->left[lane] = 0;
     bh_cuda_wait_brought();
@@ -500,13 +279,14 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
 
         if (!count)
             continue;
-        bh_region_bring_words(d->row->word, rows.rows + region * rows.room * ROW_WORDS,
-                              count * ROW_WORDS, BH_REGION_THREADS);
+        bh_scatter_bring_words(d->row->word,
+                               rows.rows + region * rows.room * BH_SCATTER_ROW_WORDS,
+                               count * BH_SCATTER_ROW_WORDS, BH_REGION_THREADS);
         for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
             REGION(take_room)(job, d, count);
-            d->presumed = bh_region_presumed(job, job->count);
+            d->presumed = bh_scatter_presumed(job, job->count);
         }
         bh_cuda_wait_brought();
         __syncthreads();
@@ -529,9 +309,9 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)common.geometry;
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x, buckets = left.counts[1];
-    const REGION(row) *row = nullptr, *end = nullptr;
+    const BH_SCATTER(row) *row = nullptr, *end = nullptr;
     uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const uint8_t presumed = bh_region_presumed(job, job->count);
+    const uint8_t presumed = bh_scatter_presumed(job, job->count);
     bh_cuda_counts counts = {0, 0, 0};
     DY(sending) sending = {};
     int moved = 0;
@@ -541,7 +321,7 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
             const bh_cuda_full full = left.buckets[at];
 
             DY(begin_sending)(&sending, full.line, (common.hints & BH_HINT_TURNOVER) != 0);
-            row = (const REGION(row) *)left.rows + full.first;
+            row = (const BH_SCATTER(row) *)left.rows + full.first;
             end = row + full.count;
             at += threads;
         }
@@ -549,9 +329,9 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
             break;
         if (row != end) {
             const bh_dy_sent sent =
-                DY(send_away)(geometry, &sending, REGION(key)(row), REGION(value)(row));
+                DY(send_away)(geometry, &sending, BH_SCATTER(key)(row), BH_SCATTER(value)(row));
 
-            const uint32_t name = row->word[ROW_WORDS - 1];
+            const uint32_t name = row->word[BH_SCATTER_INDEX];
             const uint8_t outcome = sent == BH_DY_NOWHERE ? BH_NOT_DONE : BH_INSERTED;
 
             counts.inserted += sent == BH_DY_SENT || sent == BH_DY_REPLACED;
@@ -581,7 +361,7 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
 /* How an insertion by region goes. */
 typedef struct bh_region_plan {
     bh_dy_regions regions;
-    bh_cuda_parts parts[2]; /* the elements' if there are few regions: one scatter is enough */
+    bh_scatter_plan scatter;
     bh_cuda_left left;
     uint64_t buckets;
     uint64_t counters; /* the words to be zero at first: first of the memory */
@@ -592,18 +372,12 @@ typedef struct bh_region_plan {
 #define BH_REGIONS_FROM (UINT64_C(1) << 16)
 #define BH_REGIONS_OF_4 3
 
-/* So many rows a part or region may get when it should get `mean`. */
-static inline double bh_region_most(double mean)
-{
-    return mean + 6 * sqrt(mean) + 16;
-}
-
 /* Chooses the regions' size, so that none gets more than `room` rows, *mean of them or fewer, and
  * two scatters have destinations enough. Answers 0 when it cannot be had. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t room,
                                 bh_region_plan *plan, double *mean)
 {
-    const uint64_t most = BH_SCATTER_PARTS * BH_PART_REGIONS;
+    const uint64_t most = BH_SCATTER_REGIONS_MOST;
     uint64_t least = UINT64_MAX, buckets;
     uint32_t bits = BH_REGION_BITS, i;
     double each;
@@ -616,14 +390,14 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     }
     /* As many keys are at home in the smallest subtable as in any other. */
     each = (double)count / geometry->subtables / (double)least;
-    while (bits > BH_REGION_BITS_LEAST && bh_region_most(each * (1u << bits)) > room)
+    while (bits > BH_REGION_BITS_LEAST && bh_scatter_most(each * (1u << bits)) > room)
         bits--;
     while (bits < BH_REGION_BITS_MOST &&
            (plan->buckets >> bits) + geometry->subtables > most)
         bits++;
     plan->regions = bh_dy_regions_of(geometry, bits);
     *mean = each * (1u << bits);
-    return bh_region_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
+    return bh_scatter_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
 }
 
 /* Whether the schedule is wanted for so many elements. */
@@ -636,15 +410,6 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
     }
 }
 
-/* Fills in all outcomes of a slice. */
-static inline int bh_region_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome,
-                                 uint64_t count)
-{
-    return known->slice.outcomes
-               ? (int)cudaMemsetAsync(known->slice.outcomes, outcome, count, gpu->stream)
-               : 0;
-}
-
 #endif
 
 /* Whether the slice is one for this schedule; and then where everything goes in a memory that
@@ -654,67 +419,37 @@ static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                         bh_region_plan *plan)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)known->slice.geometry;
-    const uint64_t row_bytes = sizeof(REGION(row)), from = (uint64_t)(uintptr_t)memory;
+    const uint64_t row_bytes = sizeof(BH_SCATTER(row)), from = (uint64_t)(uintptr_t)memory;
     arena a = {from, 0};
-    uint64_t regions, parts, rows;
     double mean;
 
     if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
         !bh_region_fit(geometry, count, REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets))
         return 0;
-    regions = plan->regions.first[BH_DY_SUBTABLES_MOST];
-    parts = regions > BH_SCATTER_PARTS ? (regions + BH_PART_REGIONS - 1) / BH_PART_REGIONS : 0;
     plan->left.counts = (unsigned long long *)pointer(cut(&a, 2, sizeof *plan->left.counts));
-    plan->parts[0].taken = (uint32_t *)pointer(cut(&a, parts, sizeof(uint32_t)));
-    plan->parts[1].taken = (uint32_t *)pointer(cut(&a, regions, sizeof(uint32_t)));
+    bh_scatter_cut_counters(&plan->scatter, &a, plan->regions.first[BH_DY_SUBTABLES_MOST], mean);
     plan->counters = a.at - from;
-    /* The rows of each begin at 16 bytes. */
-    plan->parts[0].count = parts;
-    plan->parts[0].room = (uint64_t)bh_region_most(mean * BH_PART_REGIONS) / 4 * 4;
-    plan->parts[1].count = regions;
-    plan->parts[1].room = (uint64_t)bh_region_most(mean) / 4 * 4;
+    bh_scatter_cut_rows(&plan->scatter, &a, count, row_bytes);
     /* Rows are left over when the parts are no longer needed. */
-    rows = parts * plan->parts[0].room;
-    rows = rows > count ? rows : count;
-    plan->parts[0].rows = plan->left.rows = (uint32_t *)pointer(cut(&a, rows, row_bytes));
-    plan->parts[1].rows =
-        (uint32_t *)pointer(cut(&a, regions * plan->parts[1].room, row_bytes));
+    plan->left.rows = plan->scatter.parts[0].rows;
     plan->left.buckets = (bh_cuda_full *)pointer(
         cut(&a, count < plan->buckets ? count : plan->buckets, sizeof *plan->left.buckets));
     plan->bytes = a.at - from;
     return !a.overflowed;
 }
 
-/* The elements to their regions. */
-static int REGION(scatter_all)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
-                               uint64_t count)
-{
-    const bh_cuda_parts elements = {nullptr, nullptr, 0, 0}, *parts = &plan->parts[0];
-    const uint64_t tiles[2] = {(count + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS,
-                               (parts->room + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS};
-    const uint32_t bytes = sizeof(REGION(tile));
-
-    REGION(scatter)<<<(unsigned)tiles[0], BH_SCATTER_THREADS, bytes, gpu->stream>>>(
-        job, plan->regions, elements, parts[parts->count == 0],
-        parts->count ? BH_PART_BITS : 0);
-    if (parts->count)
-        REGION(scatter)<<<dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
-                          bytes, gpu->stream>>>(job, plan->regions, *parts, plan->parts[1], 0);
-    return (int)cudaGetLastError();
-}
-
 /* All that comes before the second phase. */
 static int REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
                                uint64_t count)
 {
-    const int error = REGION(scatter_all)(gpu, job, plan, count);
+    const int error = BH_SCATTER(all)(gpu, job, &plan->regions, &plan->scatter, count);
 
     if (error)
         return error;
     REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
-                     sizeof(REGION(desk)), gpu->stream>>>(job, plan->regions, plan->parts[1],
-                                                          plan->left);
+                     sizeof(REGION(desk)), gpu->stream>>>(job, plan->regions,
+                                                          plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
 }
 
@@ -733,7 +468,7 @@ static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *
 
     if (error)
         return error;
-    error = bh_region_mark(gpu, known, bh_region_presumed(known, count), count);
+    error = bh_scatter_mark(gpu, known, bh_scatter_presumed(known, count), count);
     if (!error)
         error = REGION(first_phase)(gpu, job, plan, count);
     if (!error) {
@@ -741,20 +476,16 @@ static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *
         if (!error)
             return 0;
     }
-    unmarked = bh_region_mark(gpu, known, BH_NOT_DONE, count);
+    unmarked = bh_scatter_mark(gpu, known, BH_NOT_DONE, count);
     return unmarked && error > 0 ? -error : error;
 }
 
 /* Whether blocks may have so much shared memory: more than any kernel has without asking. */
 static int REGION(fits)(void)
 {
-    const int error = (int)cudaFuncSetAttribute(REGION(scatter),
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                (int)sizeof(REGION(tile)));
-
-    return !error && !cudaFuncSetAttribute(REGION(settle),
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)sizeof(REGION(desk)));
+    return BH_SCATTER(fits)() && !cudaFuncSetAttribute(REGION(settle),
+                                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                       (int)sizeof(REGION(desk)));
 }
 
 int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
@@ -780,9 +511,6 @@ int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job
 #undef DY
 #undef REGION
 #undef BUCKET
-#undef KEY_WORDS
-#undef VALUE_WORDS
-#undef ROW_WORDS
 #undef REGION_ROWS
 #endif
 

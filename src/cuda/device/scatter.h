@@ -1,0 +1,330 @@
+/*
+ * Bringing the elements of a slice to regions of the table, for one pair of widths of one design. An
+ * include-template: see instance.h, and tables/declared.h.
+ *
+ * An insertion that goes to its place by itself brings a line from memory and sends it back, and takes
+ * its lock and stores into it by requests to the second cache, six or more of them. When a call has
+ * nearly as many keys as the table has buckets, it is cheaper to bring the keys to the buckets:
+ *
+ *     elements     key, value            in the caller's order
+ *        |  scatter      a row {key, value, index} to its part of up to 512
+ *     parts        [ . . . . ][ . . . . ] ...      each of 256 regions
+ *        |  scatter      the same once more, to its region
+ *     regions      [. .][. .][. .] ...             of some hundred neighbouring buckets
+ *        |
+ *        what is done with the rows of a region is the design's business
+ *
+ * All that is asked of the design is which region a key's place is in. In front of this file it has
+ *
+ *     BH_DESIGN_REGIONS              the type of what says how a table is divided into regions
+ *     BH_OF_DESIGN(spot_of)(geometry, regions, key)
+ *                                    where the key's place is: a struct, of which this file reads
+ *                                    `region`, the region's number. The design will want the bucket
+ *                                    within the region as well, when it sorts the rows of a region
+ *
+ * A scatter does not count beforehand how many rows each part gets. A part has room for as many as it
+ * should get and six times the square root of that, because a hash spreads keys as chance would. When
+ * many elements have few different keys that does not hold; a row that finds no room in its part is
+ * listed for the stage of kernels.h that carries elements from their beginning. Each block of a scatter
+ * sorts 4,096 rows by their parts in shared memory first, so that they leave it some 16 at a time.
+ *
+ * Outcomes would be stores to random places. So the schedule writes the outcome that it presumes of most
+ * elements for all of them at once (bh_scatter_mark), and afterwards only the outcomes that differ.
+ */
+#ifndef BH_CUDA_DEVICE_SCATTER_H
+#define BH_CUDA_DEVICE_SCATTER_H
+
+#include <cub/block/block_scan.cuh>
+
+#include "storage/arena.h"
+
+#include "cuda/device/async.h"
+#include "cuda/device/job.h"
+
+/* Regions of a part, as bits. */
+#define BH_PART_BITS 8u
+#define BH_PART_REGIONS (1u << BH_PART_BITS)
+
+/* A scatter has so many destinations, at most; a thread of its blocks for each. */
+#define BH_SCATTER_BITS 9u
+#define BH_SCATTER_PARTS (1u << BH_SCATTER_BITS)
+#define BH_SCATTER_THREADS BH_SCATTER_PARTS
+#define BH_SCATTER_EACH 8u /* rows of a thread */
+#define BH_SCATTER_ROWS_BITS 12u
+#define BH_SCATTER_ROWS (1u << BH_SCATTER_ROWS_BITS) /* of a block */
+
+/* Two scatters reach so many regions. */
+#define BH_SCATTER_REGIONS_MOST (BH_SCATTER_PARTS * BH_PART_REGIONS)
+
+/* 4-byte words of a row: the key, the value, the element's index. */
+#define BH_SCATTER_KEY_WORDS (BH_KEY_BYTES / 4)
+#define BH_SCATTER_VALUE_WORDS (BH_VALUE_BYTES / 4)
+#define BH_SCATTER_ROW_WORDS (BH_SCATTER_KEY_WORDS + BH_SCATTER_VALUE_WORDS + 1)
+#define BH_SCATTER_INDEX (BH_SCATTER_ROW_WORDS - 1) /* the word that has the element's index */
+
+/* Names of this file, in the instance at hand. */
+#define BH_SCATTER(name) BH_DESIGN(scatter_##name)
+
+/* Rows in parts: part i begins at row i * room, and has taken[i] of them, or room when that is
+ * more. */
+typedef struct bh_cuda_parts {
+    uint32_t *rows;
+    uint32_t *taken;
+    uint64_t room;
+    uint64_t count;
+} bh_cuda_parts;
+
+BH_FN uint32_t bh_scatter_shared(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and
+ * none behind the last is read. */
+BH_FN void bh_scatter_bring_words(uint32_t *shared, const uint32_t *memory, uint32_t words,
+                                  uint32_t threads)
+{
+    const uint32_t last = words / 4 * 4 + threadIdx.x;
+    uint32_t i;
+
+    for (i = 4 * threadIdx.x; i + 4 <= words; i += 4 * threads)
+        bh_cuda_bring16(bh_scatter_shared(shared + i), (uint64_t)(uintptr_t)(memory + i));
+    if (last < words)
+        bh_cuda_bring4(bh_scatter_shared(shared + last), (uint64_t)(uintptr_t)(memory + last));
+}
+
+/* What most elements of a slice will answer. */
+static __host__ __device__ inline uint8_t bh_scatter_presumed(const bh__cuda_job *job,
+                                                              uint64_t count)
+{
+    const uint32_t op = job->slice.op;
+
+    return (uint8_t)(BH_OP_INSERTS(op) && job->room >= count ? BH_INSERTED : BH_OP_PRESENT(op));
+}
+
+/* Fills in all outcomes of a slice. */
+static inline int bh_scatter_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome,
+                                  uint64_t count)
+{
+    return known->slice.outcomes
+               ? (int)cudaMemsetAsync(known->slice.outcomes, outcome, count, gpu->stream)
+               : 0;
+}
+
+/* Lists an element for the stage that carries it from its beginning to its end: it is not done.
+ * `room`: whether there is room for its key. */
+BH_FN void bh_scatter_list(bh__cuda_job *job, uint64_t place, uint32_t at, int room)
+{
+    job->parked[BH_CUDA_HOME_FULL - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
+    if (job->slice.outcomes)
+        job->slice.outcomes[at] = BH_NOT_DONE;
+}
+
+/*
+ * On the host: the memory that scatters need, cut from an arena. First the counters, beside whatever
+ * counters the design has (bh_scatter_cut_counters), and behind them the rows (bh_scatter_cut_rows): then
+ * all that must be zero at first lies together.
+ */
+typedef struct bh_scatter_plan {
+    bh_cuda_parts parts[2]; /* the elements' if there are few regions: one scatter is enough */
+} bh_scatter_plan;
+
+/* So many rows a part or region may get when it should get `mean`. */
+static inline double bh_scatter_most(double mean)
+{
+    return mean + 6 * sqrt(mean) + 16;
+}
+
+/* For so many regions, none of which should get more than `mean` rows. */
+static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, arena *a, uint64_t regions,
+                                           double mean)
+{
+    const uint64_t parts =
+        regions > BH_SCATTER_PARTS ? (regions + BH_PART_REGIONS - 1) / BH_PART_REGIONS : 0;
+
+    /* The rows of each begin at 16 bytes. */
+    plan->parts[0].count = parts;
+    plan->parts[0].room = (uint64_t)bh_scatter_most(mean * BH_PART_REGIONS) / 4 * 4;
+    plan->parts[1].count = regions;
+    plan->parts[1].room = (uint64_t)bh_scatter_most(mean) / 4 * 4;
+    plan->parts[0].taken = (uint32_t *)pointer(cut(a, parts, sizeof(uint32_t)));
+    plan->parts[1].taken = (uint32_t *)pointer(cut(a, regions, sizeof(uint32_t)));
+}
+
+/* The memory of parts[0] has room for `least` rows at least: when all rows are in their regions it is
+ * free for what the design makes of them. */
+static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, arena *a, uint64_t least,
+                                       uint64_t row_bytes)
+{
+    const uint64_t rows = plan->parts[0].count * plan->parts[0].room;
+
+    plan->parts[0].rows = (uint32_t *)pointer(cut(a, rows > least ? rows : least, row_bytes));
+    plan->parts[1].rows =
+        (uint32_t *)pointer(cut(a, plan->parts[1].count * plan->parts[1].room, row_bytes));
+}
+
+#endif
+
+#include "cuda/device/slice.h"
+
+typedef struct BH_SCATTER(row) {
+    uint32_t word[BH_SCATTER_ROW_WORDS];
+} BH_SCATTER(row);
+
+BH_FN BH_KEY BH_SCATTER(key)(const BH_SCATTER(row) *row)
+{
+    return BH_SCATTER_KEY_WORDS == 1
+               ? row->word[0]
+               : (BH_KEY)((uint64_t)row->word[BH_SCATTER_KEY_WORDS - 1] << 32 | row->word[0]);
+}
+
+BH_FN BH_VALUE BH_SCATTER(value)(const BH_SCATTER(row) *row)
+{
+    if (BH_SCATTER_VALUE_WORDS == 0)
+        return 0;
+    return BH_SCATTER_VALUE_WORDS == 1
+               ? row->word[BH_SCATTER_KEY_WORDS]
+               : (BH_VALUE)((uint64_t)row->word[BH_SCATTER_INDEX - 1] << 32 |
+                            row->word[BH_SCATTER_KEY_WORDS]);
+}
+
+/* The row of an element of the slice. */
+BH_FN BH_SCATTER(row) BH_SCATTER(row_of)(const bh__slice *slice, uint32_t at)
+{
+    const uint64_t key = ((const BH_KEY *)slice->keys)[at];
+    const uint64_t value = BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
+    BH_SCATTER(row) row;
+
+    row.word[BH_SCATTER_INDEX] = at;
+    row.word[0] = (uint32_t)key;
+    if (BH_SCATTER_KEY_WORDS == 2)
+        row.word[BH_SCATTER_KEY_WORDS - 1] = (uint32_t)(key >> 32);
+    if (BH_SCATTER_VALUE_WORDS >= 1)
+        row.word[BH_SCATTER_KEY_WORDS] = (uint32_t)value;
+    if (BH_SCATTER_VALUE_WORDS == 2)
+        row.word[BH_SCATTER_INDEX - 1] = (uint32_t)(value >> 32);
+    return row;
+}
+
+/* What a block of a scatter has in shared memory. */
+typedef struct BH_SCATTER(tile) {
+    BH_SCATTER(row) row[BH_SCATTER_ROWS];
+    uint32_t order[BH_SCATTER_ROWS]; /* part by part: the row's number, and above it the part's */
+    uint32_t counts[BH_SCATTER_PARTS];
+    uint32_t starts[BH_SCATTER_PARTS]; /* in `order` */
+    uint32_t places[BH_SCATTER_PARTS]; /* where the part's first row goes, less its start */
+} BH_SCATTER(tile);
+
+/* The rows of a block: some elements of the slice, or of a part of `from`. Answers how many. */
+BH_FN uint32_t BH_SCATTER(bring)(BH_SCATTER(tile) *t, const bh__cuda_job *job,
+                                 const bh__slice *slice, const bh_cuda_parts *from)
+{
+    const uint64_t first = blockIdx.x * (uint64_t)BH_SCATTER_ROWS;
+    uint64_t left = from->rows ? from->taken[blockIdx.y] : job->count;
+    uint32_t count, i;
+
+    if (from->rows && left > from->room)
+        left = from->room;
+    if (first >= left)
+        return 0;
+    count = left - first < BH_SCATTER_ROWS ? (uint32_t)(left - first) : BH_SCATTER_ROWS;
+    if (!from->rows) {
+#pragma unroll 4
+        for (i = threadIdx.x; i < count; i += BH_SCATTER_THREADS)
+            t->row[i] = BH_SCATTER(row_of)(slice, (uint32_t)first + i);
+    } else {
+        bh_scatter_bring_words(
+            t->row->word, from->rows + (blockIdx.y * from->room + first) * BH_SCATTER_ROW_WORDS,
+            count * BH_SCATTER_ROW_WORDS, BH_SCATTER_THREADS);
+        bh_cuda_wait_brought();
+    }
+    return count;
+}
+
+/*
+ * Rows to parts: from the slice's elements to part region >> shift, or from each part to its
+ * BH_PART_REGIONS regions; blockIdx.y is the number of that part.
+ */
+__global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
+    BH_SCATTER(kernel)(bh__cuda_job *job, const __grid_constant__ BH_DESIGN_REGIONS regions,
+                       bh_cuda_parts from, bh_cuda_parts to, uint32_t shift)
+{
+    typedef cub::BlockScan<uint32_t, BH_SCATTER_THREADS> scan;
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ typename scan::TempStorage scanning;
+    BH_SCATTER(tile) *const t = (BH_SCATTER(tile) *)(void *)memory;
+    const bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)slice.geometry;
+    const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << BH_PART_BITS : 0;
+    const uint32_t lane = threadIdx.x, count = BH_SCATTER(bring)(t, job, &slice, &from);
+    uint32_t spot[BH_SCATTER_EACH]; /* part, and which of the block's rows there */
+    uint32_t start, i;
+
+    if (!count)
+        return;
+    t->counts[lane] = 0;
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < BH_SCATTER_EACH; k++) {
+        i = k * BH_SCATTER_THREADS + lane;
+        if (i >= count)
+            continue;
+        spot[k] =
+            BH_OF_DESIGN(spot_of)(geometry, &regions, BH_SCATTER(key)(&t->row[i])).region >> shift;
+        if (from.rows)
+            spot[k] %= BH_PART_REGIONS;
+        spot[k] |= atomicAdd(&t->counts[spot[k]], 1) << BH_SCATTER_BITS;
+    }
+    __syncthreads();
+    scan(scanning).ExclusiveSum(t->counts[lane], start);
+    t->starts[lane] = start;
+    if (t->counts[lane])
+        t->places[lane] = atomicAdd(&to.taken[first_part + lane], t->counts[lane]) - start;
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < BH_SCATTER_EACH; k++) {
+        const uint32_t part = spot[k] % BH_SCATTER_PARTS;
+
+        i = k * BH_SCATTER_THREADS + lane;
+        if (i < count)
+            t->order[t->starts[part] + (spot[k] >> BH_SCATTER_BITS)] =
+                i | part << BH_SCATTER_ROWS_BITS;
+    }
+    __syncthreads();
+    for (i = lane; i < count; i += BH_SCATTER_THREADS) {
+        const uint32_t part = t->order[i] >> BH_SCATTER_ROWS_BITS;
+        const BH_SCATTER(row) *row = &t->row[t->order[i] % BH_SCATTER_ROWS];
+        const uint32_t place = t->places[part] + i;
+
+        if (place < to.room)
+            ((BH_SCATTER(row) *)to.rows)[(first_part + part) * to.room + place] = *row;
+        else
+            bh_scatter_list(job, bh_cuda_take(&job->parked_count[BH_CUDA_HOME_FULL - 1], 1),
+                            row->word[BH_SCATTER_INDEX],
+                            bh_cuda_has_room(job, BH_OP_INSERTS(slice.op)));
+    }
+}
+
+/* Whether blocks may have so much shared memory: more than any kernel has without asking. */
+static int BH_SCATTER(fits)(void)
+{
+    return !cudaFuncSetAttribute(BH_SCATTER(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)sizeof(BH_SCATTER(tile)));
+}
+
+/* The elements to their regions, which are in plan->parts[1] then. The plan's counters are 0. */
+static int BH_SCATTER(all)(bh__gpu *gpu, bh__cuda_job *job, const BH_DESIGN_REGIONS *regions,
+                           const bh_scatter_plan *plan, uint64_t count)
+{
+    const bh_cuda_parts elements = {nullptr, nullptr, 0, 0}, *parts = &plan->parts[0];
+    const uint64_t tiles[2] = {(count + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS,
+                               (parts->room + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS};
+    const uint32_t bytes = sizeof(BH_SCATTER(tile));
+
+    BH_SCATTER(kernel)<<<(unsigned)tiles[0], BH_SCATTER_THREADS, bytes, gpu->stream>>>(
+        job, *regions, elements, parts[parts->count == 0], parts->count ? BH_PART_BITS : 0);
+    if (parts->count)
+        BH_SCATTER(kernel)<<<dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
+                             bytes, gpu->stream>>>(job, *regions, *parts, plan->parts[1], 0);
+    return (int)cudaGetLastError();
+}
