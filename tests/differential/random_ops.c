@@ -553,10 +553,13 @@ static void walk_everywhere(const subject *one, bh_context *context, uint64_t tu
 static bh_context *subject_context(const subject *one, const bh_executor *executor)
 {
     bh_context_options options;
+    bh_system system;
     bh_context *context = NULL;
     bh_status status = BH_OK;
 
+    test_system(&system);
     bh_context_options_init(&options);
+    options.system = &system;
     options.threads = executor != NULL ? 0 : 2;
     options.executor = executor;
     status = bh_context_create(one->device, &options, &context);
