@@ -543,7 +543,8 @@ static void walk_everywhere(const subject *one, bh_context *context, uint64_t tu
                 w.universe = size == 0   ? 10 + random_below(&w.random, 31)
                              : size == 1 ? 40 + random_below(&w.random, 161)
                                          : test_scaled(30000);
-                walk_run(context, &w, test_scaled(size == 2 ? 60 : 100));
+                const uint64_t steps = test_scaled(size == 2 ? 60 : 100);
+                walk_run(context, &w, TEST_SANITIZER || test_is_long() ? steps : steps / 2);
             }
         }
     }

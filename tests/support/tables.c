@@ -23,6 +23,12 @@ bool test_on_gpu(void)
     return strcmp(test_device(), "cpu") != 0;
 }
 
+bool test_on_fake_gpu(void)
+{
+    const char *module = getenv("BULKHASH_CUDA_MODULE");
+    return test_on_gpu() && module != NULL && strstr(module, "fake") != NULL;
+}
+
 /* What the kernel said about each two mebibytes, remembered at a place that their address chooses: the
  * number of the two mebibytes, and one bit for "huge". 0: not asked yet. */
 static atomic_uint_fast64_t pages_seen[4096];

@@ -16,6 +16,9 @@
 const char *test_device(void);
 bool test_on_gpu(void);
 
+/* Whether that is the GPU that is none (tests/fake/module.c). */
+bool test_on_fake_gpu(void);
+
 /* The library's own system functions, but for one: the kernel is asked for the size of an address's
  * pages only once. Its answer takes milliseconds, and much longer under a sanitizer, whose shadow
  * memory it counts too; and bh_table_get_stats(), which tests call after every other call, asks. */
