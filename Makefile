@@ -63,10 +63,17 @@ test-huge: ## Run the tests of very large tables and batches (minutes, much addr
 	$(call BUILD,release)
 	ctest --test-dir build/release -C huge -L huge --no-tests=error --output-on-failure
 
-test-long: ## Go on with fresh seeds, HOURS=0.5 for half an hour (1): histories, random calls.
+# What docs/testing.md says is left out of `make test`, once; then the seeds.
+test-long: ## Run what `make test` leaves out, then go on with fresh seeds for HOURS=0.5 (1).
 	@scripts/setup.sh
+	cmake --preset asan
+	cmake --preset tsan
 	cmake --preset release $(STRICT)
+	$(call BUILD,asan)
+	$(call BUILD,tsan)
 	$(call BUILD,release)
+	$(call TEST,asan) -C rest -L '^rest$$'
+	$(call TEST,tsan) -C rest -L '^rest$$'
 	@JOBS=$(JOBS) scripts/test-long.sh build/release $(HOURS)
 
 sanitize-gpu: ## Run compute-sanitizer over small tables (where there is a GPU).

@@ -26,27 +26,21 @@ tests=$(ctest --test-dir "$build" -N -L '^long$' | awk '/^Total Tests:/ { print 
 clock() { printf '%d:%02d:%02d' $(($1 / 3600)) $(($1 / 60 % 60)) $(($1 % 60)); }
 
 # Every failed test of the last round, as a command. A test prints each seed that it goes on with,
-# and a failed check its own, so the last one is it; a test that died before had the round's.
+# and a failed check its own, so the last one is it; a test that died before had the round's. ctest
+# knows what else the test has in its environment, and BULKHASH_TEST_SECONDS that its stretches are long.
 print_repeats() {
     local failed=$build/Testing/Temporary/LastTestsFailed.log
     [[ -r $failed ]] || return 0
-    awk -v seed="$1" '
-        NR == FNR { sub(/^[0-9]+:/, ""); failed[$0] = 1; next }
-        /^[0-9]+\/[0-9]+ Test: / { name = $3; if (name in failed) seeds[name] = seed }
-        name in failed && /^Command: / {
-            command = $0
-            sub(/^Command: /, "", command)
-            gsub(/"/, "", command)
-            commands[name] = command
-        }
-        name in failed && match($0, /BULKHASH_TEST_SEED=[0-9]+/) {
+    awk -v seed="$1" -v seconds="$2" -v build="$build" '
+        NR == FNR { sub(/^[0-9]+:/, ""); seeds[$0] = seed; next }
+        /^[0-9]+\/[0-9]+ Test: / { name = $3 }
+        name in seeds && match($0, /BULKHASH_TEST_SEED=[0-9]+/) {
             seeds[name] = substr($0, RSTART + 19, RLENGTH - 19)
         }
         END {
-            for (name in commands) {
-                target = name
-                where = sub(/^.*\./, "", target) ? "BULKHASH_TARGET=" target " " : ""
-                printf "repeat: BULKHASH_TEST_SEED=%s %s%s\n", seeds[name], where, commands[name]
+            for (name in seeds) {
+                printf "repeat: BULKHASH_TEST_SECONDS=%s BULKHASH_TEST_SEED=%s ", seconds, seeds[name]
+                printf "ctest --test-dir %s --output-on-failure -R \047^%s$\047\n", build, name
             }
         }
     ' "$failed" "$build/Testing/Temporary/LastTest.log" >&2
@@ -69,7 +63,7 @@ while ((SECONDS < total)); do
         ctest --test-dir "$build" -L '^long$' --parallel "$jobs" --no-tests=error \
         --output-on-failure --stop-on-failure; then
         echo "test-long: FAILED after $(clock $SECONDS) in round $((rounds + 1))" >&2
-        print_repeats "$seed"
+        print_repeats "$seed" "$slice"
         exit 1
     fi
     rounds=$((rounds + 1))

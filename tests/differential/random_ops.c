@@ -543,7 +543,8 @@ static void walk_everywhere(const subject *one, bh_context *context, uint64_t tu
                 w.universe = size == 0   ? 10 + random_below(&w.random, 31)
                              : size == 1 ? 40 + random_below(&w.random, 161)
                                          : test_scaled(30000);
-                walk_run(context, &w, test_scaled(size == 2 ? 60 : 100));
+                const uint64_t steps = test_scaled(size == 2 ? 60 : 100);
+                walk_run(context, &w, TEST_SANITIZER || test_is_long() ? steps : steps / 2);
             }
         }
     }
@@ -553,10 +554,13 @@ static void walk_everywhere(const subject *one, bh_context *context, uint64_t tu
 static bh_context *subject_context(const subject *one, const bh_executor *executor)
 {
     bh_context_options options;
+    bh_system system;
     bh_context *context = NULL;
     bh_status status = BH_OK;
 
+    test_system(&system);
     bh_context_options_init(&options);
+    options.system = &system;
     options.threads = executor != NULL ? 0 : 2;
     options.executor = executor;
     status = bh_context_create(one->device, &options, &context);

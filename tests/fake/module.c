@@ -39,6 +39,8 @@
 /* Bytes that the GPU has, unless it is told otherwise: addresses alone would never end. */
 #define MEMORY (UINT64_C(16) << 30)
 
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
 enum { FAILED = 1, NO_MEMORY = 2, ALLOCATIONS_MOST = 4096, PART = 5000 };
 
 typedef struct allocation {
@@ -219,9 +221,11 @@ static int wait_for(bh__gpu *gpu, uint32_t which)
 {
     if (!begin_as(gpu, true))
         return FAILED;
-    open_memory(PROT_READ | PROT_WRITE);
-    carry_out(gpu, which, UINT64_MAX);
-    open_memory(PROT_NONE);
+    if (gpu->lanes[which].first) { /* opening takes longer than most requests */
+        open_memory(PROT_READ | PROT_WRITE);
+        carry_out(gpu, which, UINT64_MAX);
+        open_memory(PROT_NONE);
+    }
     return end();
 }
 
@@ -299,6 +303,9 @@ static int allocate_in(bh__gpu *gpu, uint64_t bytes, bool pinned, void **memory)
         end();
         return NO_MEMORY;
     }
+    /* The fewer pages, the sooner memory is opened and closed. */
+    if (!pinned && pages >= HUGE_PAGE)
+        (void)madvise(mapped, pages, MADV_HUGEPAGE);
     list[allocations++] = (allocation){mapped, pages, gpu, pinned, pinned};
     *memory = r.to = mapped;
     if (!pinned) {

@@ -716,13 +716,14 @@ static scene scene_draw(const char *name, rng *random)
     return s;
 }
 
-/* As many histories as `wanted`, in scenes that `make` makes. */
+/* As many histories as `wanted`, in scenes that `make` makes; half as many where `make test-long` does
+ * not go on with other seeds. */
 static void play_scenes(uint64_t salt, uint64_t wanted, bool filled, uint32_t threads,
                         scene (*make)(rng *random))
 {
     bh_context *context = context_new(threads, NULL, NULL);
     rng random = random_start(random_mix64(test_seed()) + salt);
-    const uint64_t end = histories + (TEST_SANITIZER ? wanted / 16 : wanted);
+    const uint64_t end = histories + (TEST_SANITIZER ? wanted / 16 : test_is_long() ? wanted : wanted / 2);
 
     while (histories < end) {
         scene s = make(&random);

@@ -1,4 +1,5 @@
 /* ctest: long */
+/* ctest: two halves */
 /*
  * All schedules of two calls that meet, with at most three preemptions.
  *
@@ -10,6 +11,8 @@
  * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
  * twice sees that something was taken back. There, and in the state whose schedules are longest,
  * insert stands for insert_new, find_or_insert and reduce as well.
+ *
+ * BULKHASH_TEST_HALF in the environment, 0 or 1: every other pair alone, so that two programs share them.
  *
  * BULKHASH_TEST_SECONDS in the environment: one preemption more, as many of the scenes as there is
  * time for, from one on that follows from BULKHASH_TEST_SEED.
@@ -287,6 +290,14 @@ static void print_accounts(void)
            (unsigned long long)scene_refused());
 }
 
+/* Whether the pair belongs to the half that this program has. */
+static bool is_mine(uint64_t m)
+{
+    const char *half = getenv("BULKHASH_TEST_HALF");
+
+    return half == NULL || m % 2 == strtoull(half, NULL, 0);
+}
+
 static void all_pairs(void **state)
 {
     const char *seconds = getenv("BULKHASH_TEST_SECONDS");
@@ -299,14 +310,19 @@ static void all_pairs(void **state)
     }
     if (seconds == NULL) {
         for (uint32_t m = 0; m < meeting_count; m++) {
-            explore(&meetings[m], preemptions);
+            if (is_mine(m)) {
+                explore(&meetings[m], preemptions);
+            }
         }
     } else {
         // Another part each time, in steps that are prime to the count.
         const uint64_t start = random_mix64(test_seed()) % meeting_count;
         for (uint32_t m = 0;
              m < meeting_count && difftime(time(NULL), begin) < strtod(seconds, NULL); m++) {
-            explore(&meetings[(start + m * 1009ull) % meeting_count], preemptions + 1);
+            const uint64_t next = (start + m * 1009ull) % meeting_count;
+            if (is_mine(next)) {
+                explore(&meetings[next], preemptions + 1);
+            }
         }
     }
     print_accounts();

@@ -83,6 +83,11 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+bool test_is_long(void)
+{
+    return getenv("BULKHASH_TEST_SECONDS") != NULL;
+}
+
 bool test_goes_on(void)
 {
     const char *text = getenv("BULKHASH_TEST_SECONDS");

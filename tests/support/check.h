@@ -67,6 +67,10 @@ void test_status_is(const char *file, int line, const char *call, bh_status answ
 /* The seed of this run: BULKHASH_TEST_SEED, or a fixed one. */
 uint64_t test_seed(void);
 
+/* Whether BULKHASH_TEST_SECONDS says that the test is to go on with fresh seeds (`make test-long`). Then
+ * each stretch may be long. */
+bool test_is_long(void);
+
 /* For the main() of a test that can go on with fresh seeds for as long as one likes: whether
  * BULKHASH_TEST_SECONDS, counted from the program's start, are not over yet. If so the seed is
  * another one from here on, and is printed. */

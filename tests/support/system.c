@@ -10,6 +10,7 @@
 
 #include "support/check.h"
 #include "support/random.h"
+#include "support/tables.h"
 
 /* Counts a call; whether it is to be refused. */
 static bool watched_count(watched_system *watched, int kind)
@@ -249,7 +250,7 @@ static const char *watched_environment(void *state, const char *name)
 void watched_start(watched_system *watched)
 {
     memset(watched, 0, sizeof *watched);
-    bh_system_default(&watched->original);
+    test_system(&watched->original);
     pthread_mutex_init(&watched->lock, NULL);
     watched->system = watched->original; // struct_size, and functions a newer header may add
     watched->system.state = watched;

@@ -16,7 +16,16 @@
 const char *test_device(void);
 bool test_on_gpu(void);
 
-/* A context on test_device() with that many threads (0: all); `executor` and `system` may be NULL. */
+/* Whether that is the GPU that is none (tests/fake/module.c). */
+bool test_on_fake_gpu(void);
+
+/* The library's own system functions, but for one: the kernel is asked for the size of an address's
+ * pages only once. Its answer takes milliseconds, and much longer under a sanitizer, whose shadow
+ * memory it counts too; and bh_table_get_stats(), which tests call after every other call, asks. */
+void test_system(bh_system *system);
+
+/* A context on test_device() with that many threads (0: all); `executor` may be NULL, and `system`,
+ * which is test_system() then. */
 bh_context *context_new(uint32_t threads, const bh_executor *executor, const bh_system *system);
 
 /* The design that a test is run for: BULKHASH_TEST_DESIGN names it (dycuckoo, hashfight), and

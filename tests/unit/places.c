@@ -190,12 +190,6 @@ static void lookups(void **state)
     }
 }
 
-static bool places_are_fake(void)
-{
-    const char *module = getenv("BULKHASH_CUDA_MODULE");
-    return module != NULL && strstr(module, "fake") != NULL;
-}
-
 /* What the fake module has done so far: see tests/fake/module.c. */
 static const uint64_t *fake_counts(void)
 {
@@ -483,12 +477,12 @@ enum { FEW = 100, MANY = (1 << 20) + 7 };
 static uint64_t launched_for(bh_status (*call)(bh_table *, const arrays *), bh_table *table,
                              arrays *a)
 {
-    const uint64_t before = places_are_fake() ? fake_counts()[2] : 0;
+    const uint64_t before = test_on_fake_gpu() ? fake_counts()[2] : 0;
 
     arrays_put(a);
     check_status(call(table, a), BH_OK);
     arrays_take(a);
-    return places_are_fake() ? fake_counts()[2] - before : 0;
+    return test_on_fake_gpu() ? fake_counts()[2] - before : 0;
 }
 
 static bh_status call_insert(bh_table *table, const arrays *a)
@@ -596,9 +590,9 @@ static void equal_keys(void **state)
     }
     bh_table_destroy(table);
     table = table_new(context, 8, 8, MANY);
-    sorts = places_are_fake() ? fake_counts()[3] : 0;
+    sorts = test_on_fake_gpu() ? fake_counts()[3] : 0;
     (void)launched_for(call_insert, table, &a);
-    check(!places_are_fake() || fake_counts()[3] == sorts, "different keys were sorted");
+    check(!test_on_fake_gpu() || fake_counts()[3] == sorts, "different keys were sorted");
     check(count_told(&a, BH_INSERTED) == a.n, "not all are inserted");
     bh_table_destroy(table);
     arrays_free(&a);
@@ -623,13 +617,13 @@ static void ordered_in_little_memory(void **state)
     }
     arrays_put(&a);
     // For the arrays and the names of elements, but for a quarter of a sort and not for a whole one.
-    sorts = places_are_fake() ? fake_counts()[3] : 0;
+    sorts = test_on_fake_gpu() ? fake_counts()[3] : 0;
     setenv("BULKHASH_FAKE_MEMORY", "50000000", 1);
     check_status(bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], a.n,
                           a.there[OUTCOMES]),
                  BH_OK);
     unsetenv("BULKHASH_FAKE_MEMORY");
-    check(!places_are_fake() || fake_counts()[3] > sorts + 1, "all was sorted at once");
+    check(!test_on_fake_gpu() || fake_counts()[3] > sorts + 1, "all was sorted at once");
     arrays_take(&a);
     for (uint64_t i = 0; i < a.n; i++) {
         arrays_check(&a, i, i / FEW % 2 == 0 ? BH_INSERTED : BH_ERASED, i);
@@ -676,13 +670,20 @@ int main(void)
         cmocka_unit_test(exports), cmocka_unit_test(threads), cmocka_unit_test(the_stream_comes_first),
         cmocka_unit_test(equal_keys), cmocka_unit_test(ordered_in_little_memory),
     };
+    /* All that ThreadSanitizer can see: in the others one thread calls. */
+    const struct CMUnitTest of_threads[] = {
+        cmocka_unit_test(threads),
+    };
     const struct CMUnitTest counts[] = {
         cmocka_unit_test(values_that_nobody_needs),
     };
     int failed = 0;
 
+    if (TEST_THREAD_SANITIZER) {
+        return test_exit_status(cmocka_run_group_tests(of_threads, places_begin, places_finish));
+    }
     /* The fake module's copies as late as they may come, and then as early. */
-    if (places_are_fake()) {
+    if (test_on_fake_gpu()) {
         /* In shorter parts than without a sanitizer jobs are more than arrays. */
         if (!TEST_SANITIZER) {
             failed = cmocka_run_group_tests(counts, places_begin, places_finish);
