@@ -295,6 +295,12 @@ struct bh_table {
     uint64_t longest_pause_ns;
 };
 
+/* Whether the table lies in a device's memory. */
+static inline int bh__is_far(const bh_table *table)
+{
+    return table->backend->pages == BH__PAGES_FAR;
+}
+
 /* What a policy did about a stalled slice. */
 typedef enum bh__resolved {
     BH_RESOLVED_AGAIN,  /* run what the slice's list still names */

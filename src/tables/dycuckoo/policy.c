@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "storage/block.h"
+#include "tables/budget.h"
 
 #define DEFAULT_SUBTABLES 4
 #define DEFAULT_MAX_FILL 0.85
@@ -275,16 +276,11 @@ static void set_room(bh_table *table, double fill)
     table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
 }
 
-static int is_far(const bh_table *table)
-{
-    return table->backend->pages == BH__PAGES_FAR;
-}
-
 /* What searches for places may cost from now on. */
 static void set_allowances(bh_table *table, int uneven)
 {
-    const uint64_t searches = is_far(table) ? 1 : VAIN_SEARCHES;
-    const uint64_t looks = is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
+    const uint64_t searches = bh__is_far(table) ? 1 : VAIN_SEARCHES;
+    const uint64_t looks = bh__is_far(table) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
     const uint64_t vain = searches * (looks < table->slots ? looks : table->slots);
     uint64_t i;
     double most = placeable_fill(table);
@@ -340,18 +336,6 @@ static void destroy_blocks(bh__block *block, const bh_system *system)
         bh__block_destroy(&block[i], system);
 }
 
-static bh_status check_budget(const bh_table *table, uint64_t bytes)
-{
-    int far = is_far(table);
-    uint64_t budget = far ? table->options.max_device_bytes : table->options.max_host_bytes;
-
-    if (budget && bytes > budget)
-        return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
-                        (unsigned long long)bytes, far ? "device" : "host",
-                        (unsigned long long)budget);
-    return BH_OK;
-}
-
 /* Gives searches memory for a table of so many buckets; on failure they have what they had. */
 static bh_status make_scratch(dycuckoo *t, uint64_t buckets)
 {
@@ -359,7 +343,7 @@ static bh_status make_scratch(dycuckoo *t, uint64_t buckets)
     bh__scratch larger;
 
     larger.bytes = (buckets < BH_DY_SEARCH_MOST ? buckets : BH_DY_SEARCH_MOST) * sizeof(bh_dy_node);
-    if (is_far(&t->table) || larger.bytes <= t->scratch.bytes)
+    if (bh__is_far(&t->table) || larger.bytes <= t->scratch.bytes)
         return BH_OK;
     larger.memory = system->allocate(system->state, larger.bytes);
     if (!larger.memory)
@@ -387,7 +371,7 @@ static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geom
     if (!bh__block_bytes((base << doublings) * bucket_bytes(table), &subtable_bytes) ||
         !bh__mul(subtable_bytes, d, bytes))
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = check_budget(table, *bytes);
+    status = bh__check_budget(table, *bytes);
     if (status)
         return status;
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
@@ -590,7 +574,7 @@ static void halve_block(dycuckoo *t, uint32_t subtable, uint64_t bytes)
     const bh__backend *backend = t->table.backend;
     bh__block *block = &t->block[subtable], smaller;
 
-    if (!is_far(&t->table)) {
+    if (!bh__is_far(&t->table)) {
         bh__block_shrink(block, &backend->memory, bytes);
     } else if (bh__block_create(&smaller, &backend->memory, backend->pages, bytes)) {
         bh__note_peak(&t->table, smaller.committed);
@@ -639,7 +623,7 @@ static bh_status grow(dycuckoo *t)
     if (committed < t->block[subtable].committed)
         committed = t->block[subtable].committed;
     committed = table->bytes - t->block[subtable].committed + committed;
-    status = check_budget(table, committed);
+    status = bh__check_budget(table, committed);
     if (!status)
         status = make_scratch(t, table->slots / slots_per_bucket(table) + buckets);
     if (!status)
@@ -770,7 +754,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     int ran;
 
     /* Beyond sure_keys one thread of a device searches for nobody: the others have searched. */
-    if (charged && is_far(table))
+    if (charged && bh__is_far(table))
         looks = 0;
     /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
      * have not been looked at.) */
@@ -913,8 +897,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 {
     dycuckoo *t = of(table);
     const bh__backend *backend = table->backend;
-    const uint64_t part =
-        is_far(table) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
+    const uint64_t part = bh__is_far(table) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
     const uint64_t slots_per_part = slots_per_bucket(table) * part;
     uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;

@@ -144,38 +144,18 @@ static bh_status take_spare(bh__hf_table *t, bh__block *block, int *was_spare)
     return BH_OK;
 }
 
-/* Bytes that the table may have; 0: as many as there are. */
-static uint64_t budget_of(const bh_table *table)
-{
-    return bh__hf_is_far(table) ? table->options.max_device_bytes : table->options.max_host_bytes;
-}
-
-int bh__hf_over_budget(const bh_table *table, uint64_t used, uint64_t more)
-{
-    uint64_t budget = budget_of(table);
-
-    return budget && (more > budget || used > budget - more);
-}
-
 int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 {
     uint64_t spare = t->spare.committed, committed;
 
     return !bh__block_bytes(bytes, &committed) ||
            ((!t->spare.memory || spare < bytes) &&
-            bh__hf_over_budget(&t->table, t->table.bytes - freed - spare, committed));
-}
-
-bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes)
-{
-    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
-                    (unsigned long long)bytes, bh__hf_is_far(table) ? "device" : "host",
-                    (unsigned long long)budget_of(table));
+            bh__over_budget(&t->table, t->table.bytes - freed - spare, committed));
 }
 
 bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 {
-    return bh__hf_fail_over(&t->table, t->table.bytes - freed - t->spare.committed + bytes);
+    return bh__fail_over_budget(&t->table, t->table.bytes - freed - t->spare.committed + bytes);
 }
 
 /* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
@@ -196,7 +176,7 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
     if (bh__hf_is_beyond(t, bytes, freed))
         return bh__hf_fail_beyond(t, bytes, freed);
-    if (bh__hf_over_budget(table, used, committed)) {
+    if (bh__over_budget(table, used, committed)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
         bh__hf_drop_spare(t);

@@ -170,7 +170,7 @@ static void refuse(const bh_table *table, const bh__batch *part)
 {
     uint64_t i;
 
-    for (i = 0; !bh__hf_is_far(table) && part->outcomes && i < part->n; i++)
+    for (i = 0; !bh__is_far(table) && part->outcomes && i < part->n; i++)
         part->outcomes[i] = BH_NOT_DONE;
 }
 
@@ -307,5 +307,5 @@ bh_status bh__hf_modify(bh_table *table, const bh__batch *batch)
     if (batch->op == BH_INSERT && !batch->ops && batch->n > BH_HF_BUFFER_MOST &&
         !bh__atomic_load(&table->keys, __ATOMIC_RELAXED) && insert_into_empty(t, batch))
         return BH_OK;
-    return bh__hf_is_far(table) ? modify_far(t, batch) : modify_near(t, batch);
+    return bh__is_far(table) ? modify_far(t, batch) : modify_near(t, batch);
 }

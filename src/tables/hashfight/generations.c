@@ -88,7 +88,7 @@ static void find_regions_pay(bh__hf_table *t)
     uint64_t bytes = bh__hf_large(t) ? t->block[0].committed : 0;
     uint32_t pay = 0;
 
-    if (bytes >= REGIONS_PAY_BYTES && !bh__hf_is_far(&t->table))
+    if (bytes >= REGIONS_PAY_BYTES && !bh__is_far(&t->table))
         pay = system->page_bytes(system->state,
                                  t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
                                  1) < BH__PAGE_HUGE;
@@ -138,7 +138,7 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
 
         parts = parts < counts_room ? parts : counts_room;
         /* Far, parts are small: not many more of them than there is room for. */
-        if (bh__hf_is_far(table) && (parts - 1) / 4 > (room - *copied) / job.part)
+        if (bh__is_far(table) && (parts - 1) / 4 > (room - *copied) / job.part)
             parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
         job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;

@@ -137,7 +137,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = checked;
-    t->builder = bh__hf_is_far(&checked) ? &bh__hf_far : &bh__hf_near;
+    t->builder = bh__is_far(&checked) ? &bh__hf_far : &bh__hf_near;
     t->geometry.seed = bh_seed_expand(o->seed);
     t->geometry.generations = 0;
     for (i = 0; i < BH_HF_GENERATIONS_MOST; i++)
@@ -151,10 +151,10 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
     cut(&a, BH_HF_BUFFER_MOST, 1);
     cut(&a, t->builder->aside_bytes(&checked), 1);
-    if (!bh__block_bytes(a.at, &bytes) || bh__hf_over_budget(&checked, 0, bytes)) {
-        status = bh__hf_fail_over(&checked, bytes);
+    if (!bh__block_bytes(a.at, &bytes) || bh__over_budget(&checked, 0, bytes)) {
+        status = bh__fail_over_budget(&checked, bytes);
     } else if (!bh__block_create(&t->buffer, &backend->memory,
-                                 bh__hf_is_far(&checked) ? BH__PAGES_FAR : BH_PAGES_SMALL, a.at)) {
+                                 bh__is_far(&checked) ? BH__PAGES_FAR : BH_PAGES_SMALL, a.at)) {
         status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                           (unsigned long long)a.at);
     } else {

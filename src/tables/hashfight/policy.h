@@ -19,6 +19,7 @@
 #include "primitives/primitives.h"
 #include "storage/arena.h"
 #include "storage/temporary.h"
+#include "tables/budget.h"
 #include "tables/hashfight/layout.h"
 #include "tables/table.h"
 
@@ -142,12 +143,6 @@ static inline const bh__hf_builder *bh__hf_builder_of(const bh_table *table)
     return ((const bh__hf_table *)table)->builder;
 }
 
-/* Whether the table is in a device's memory. */
-static inline int bh__hf_is_far(const bh_table *table)
-{
-    return table->backend->pages == BH__PAGES_FAR;
-}
-
 static inline bh__where bh__hf_where(const bh_table *table)
 {
     bh__where where;
@@ -267,10 +262,6 @@ void bh__hf_spare_block(bh__hf_table *t, bh__block *block, uint64_t keys, uint64
 
 /* Frees the spare block. */
 void bh__hf_drop_spare(bh__hf_table *t);
-
-/* Whether so many bytes more than `used` are beyond the budget; and the failure that says so. */
-int bh__hf_over_budget(const bh_table *table, uint64_t used, uint64_t more);
-bh_status bh__hf_fail_over(const bh_table *table, uint64_t bytes);
 
 /* Whether the budget has no block of so many bytes, even if the spare one were given up for it and
  * `freed` bytes given back; and the failure that says so. */
