@@ -38,4 +38,21 @@ static inline bh_status bh__check_budget(const bh_table *table, uint64_t bytes)
     return bh__over_budget(table, 0, bytes) ? bh__fail_over_budget(table, bytes) : BH_OK;
 }
 
+/* A block that is all of a table's memory, or the first of it. */
+static inline bh_status bh__table_block(const bh_table *table, bh_pages pages, uint64_t bytes,
+                                        bh__block *block)
+{
+    const bh_system *memory = &table->backend->memory;
+    uint64_t rounded;
+    bh_status status;
+
+    if (!bh__block_bytes(bytes, &rounded))
+        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
+    status = bh__check_budget(table, rounded);
+    if (!status && !bh__block_create(block, memory, bh__is_far(table) ? BH__PAGES_FAR : pages, bytes))
+        status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                          (unsigned long long)rounded);
+    return status;
+}
+
 #endif
