@@ -1,4 +1,5 @@
 /* What linear probing, a design for tests alone, is (tables/declared.h says what this means). */
+#define BH_PROBING ((bh_design)1000)
 #define BH_DESIGN_NUMBER BH_PROBING
 #define BH_DESIGN_PREFIX bh_lp_
 #define BH_DESIGN_POLICY bh__probing_policy

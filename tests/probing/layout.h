@@ -29,8 +29,6 @@
 #include "primitives/hash.h"
 #include "tables/table.h"
 
-#define BH_PROBING ((bh_design)1000)
-
 extern const bh__policy bh__probing_policy;
 
 #define BH_LP_LINE 64u
