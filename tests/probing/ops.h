@@ -8,9 +8,10 @@
  *
  * Why no key is in two slots: an insertion locks home with the meta word that home had before the
  * operation looked for the key, and every insertion and erasure of a key changes its home's meta word.
- * Why no reader misses a key: the lines before the one where it lies have been passed, which no change
- * takes back, so the reader comes there; and it looks at home's meta word once more before it answers
- * that the key is absent.
+ * Why no reader misses a key: keys do not move while operations run, and the lines before the one where
+ * a key lies have been passed, which no change takes back. So a reader comes to the line of a key that
+ * is there all the while. It need not look at home again before it answers that the key is absent: if
+ * the key was erased from one line and inserted in another meanwhile, there was a moment without it.
  */
 #include "tables/instance.h"
 
@@ -177,8 +178,6 @@ BH_FN bh_answer LP(miss)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t m
     uint64_t value = 0;
 
     if (!BH_OP_INSERTS(kind)) {
-        if (!BH_QUIET && bh_load64(bh_lp_at(op->home)) != op->seen)
-            return LP(go_home)(op, next);
         (void)LP(perform)(slice, op, kind, 0, &value);
         return BH_DONE;
     }
