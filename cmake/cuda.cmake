@@ -31,89 +31,107 @@ file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z]+/design.h\""
 list(TRANSFORM designs REPLACE ".*tables/([a-z]+)/.*" "\\1")
 list(GET designs 0 first_design)
 
-set(cuda_parts)
-# A source of src/cuda/device once more, with definitions.
-function(bulkhash_cuda_part name source design)
-  add_library(bulkhash_cuda_${name} OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/device/${source})
-  target_compile_definitions(bulkhash_cuda_${name} PRIVATE
-    BH_THIS_DESIGN="tables/${design}/design.h" ${ARGN})
+# Sources of src/cuda/device once more, with definitions: the part NAME of modules. Parts are compiled
+# for the modules that have them.
+set(cuda_device ${PROJECT_SOURCE_DIR}/src/cuda/device)
+function(bulkhash_cuda_part name sources)
+  add_library(bulkhash_cuda_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_compile_definitions(bulkhash_cuda_${name} PRIVATE ${ARGN})
+  target_include_directories(bulkhash_cuda_${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   set_target_properties(bulkhash_cuda_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  set(cuda_parts ${cuda_parts} bulkhash_cuda_${name} PARENT_SCOPE)
+  if(BULKHASH_WERROR)
+    target_compile_options(bulkhash_cuda_${name} PRIVATE --Werror all-warnings)
+  endif()
+endfunction()
+
+# What operations of a design do, whose declaration is the design.h of FOLDER, a folder as an #include
+# names it below ROOT: the parts whose names are then in cuda_update_DESIGN and cuda_rest_DESIGN; none
+# where they only look up.
+function(bulkhash_cuda_design root folder)
+  get_filename_component(design ${folder} NAME)
+  set(this_design BH_THIS_DESIGN="${folder}/design.h")
+  set(update)
+  set(rest)
+  file(STRINGS ${root}/${folder}/design.h declared REGEX "^#define BH_DESIGN_")
+  if(NOT declared MATCHES BH_DESIGN_LOOKUPS_ONLY)
+    bulkhash_cuda_part(find_${design} ${cuda_device}/find.cu ${this_design})
+    bulkhash_cuda_part(update_${design} ${cuda_device}/update.cu ${this_design} BH_CUDA_APART=0)
+    set(update update_${design})
+    set(rest find_${design})
+    if(declared MATCHES BH_DESIGN_APART)
+      bulkhash_cuda_part(apart_${design} ${cuda_device}/update.cu ${this_design} BH_CUDA_APART=1)
+      list(APPEND rest apart_${design})
+    endif()
+  endif()
+  set(cuda_update_${design} ${update} PARENT_SCOPE)
+  set(cuda_rest_${design} ${rest} PARENT_SCOPE)
+endfunction()
+
+# For tests of histories the kernels of one pair of widths stamp what they do: the part stamps_DESIGN,
+# which stands for update_DESIGN.
+function(bulkhash_cuda_stamps folder)
+  get_filename_component(design ${folder} NAME)
+  bulkhash_cuda_part(stamps_${design} ${cuda_device}/update.cu BH_THIS_DESIGN="${folder}/design.h"
+    BH_CUDA_APART=0 BH_CUDA_STAMPS=1)
+endfunction()
+
+# A module of the parts that follow; KIND is SHARED or MODULE.
+function(bulkhash_cuda_module name kind)
+  add_library(${name} ${kind})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CUDA)
+  foreach(part ${ARGN})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:bulkhash_cuda_${part}>)
+  endforeach()
 endfunction()
 
 # The schedules to compare, each from the same source: threads of a tile, and the way (kernels.h): 0 an
 # element for each tile, 1 collaborative lanes, 2 a voter.
 set(compared)
+set(module_definitions)
 if(BULKHASH_COMPARED)
   set(compared 1_0 4_0 8_0 16_0 32_0 1_1 4_2 8_2 16_2 32_2)
+  set(module_definitions BH_CUDA_COMPARED=1)
 endif()
 foreach(schedule ${compared})
   string(REPLACE "_" ";" parameters ${schedule})
   list(GET parameters 0 tile)
   list(GET parameters 1 way)
-  bulkhash_cuda_part(${schedule} schedule.cu ${first_design} BH_CUDA_TILE=${tile} BH_CUDA_WAY=${way})
+  bulkhash_cuda_part(${schedule} ${cuda_device}/schedule.cu BH_THIS_DESIGN="tables/${first_design}/design.h"
+    BH_CUDA_TILE=${tile} BH_CUDA_WAY=${way})
 endforeach()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/device/*.cu ${PROJECT_SOURCE_DIR}/src/cuda/device/*/*.cu)
-foreach(source schedule find update)
-  list(REMOVE_ITEM cuda_sources ${PROJECT_SOURCE_DIR}/src/cuda/device/${source}.cu)
+# module.cu asks the list of designs for their kernels.
+bulkhash_cuda_part(module ${cuda_device}/module.cu ${module_definitions})
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_device}/*.cu ${cuda_device}/*/*.cu)
+foreach(source schedule find update module)
+  list(REMOVE_ITEM cuda_sources ${cuda_device}/${source}.cu)
 endforeach()
-add_library(bulkhash_cuda_others OBJECT ${cuda_sources})
-set_target_properties(bulkhash_cuda_others PROPERTIES POSITION_INDEPENDENT_CODE ON)
-if(BULKHASH_COMPARED)
-  target_compile_definitions(bulkhash_cuda_others PRIVATE BH_CUDA_COMPARED=1)
-endif()
-list(APPEND cuda_parts bulkhash_cuda_others)
+bulkhash_cuda_part(others "${cuda_sources}" ${module_definitions})
 
-# What operations do, of each design whose declaration does not say that they only look up.
+# cuda_shared is what modules with more designs have too.
+set(cuda_shared ${compared} others)
 set(updates)
 foreach(design ${designs})
-  file(STRINGS ${PROJECT_SOURCE_DIR}/src/tables/${design}/design.h declared REGEX "^#define BH_DESIGN_")
-  if(declared MATCHES BH_DESIGN_LOOKUPS_ONLY)
-    continue()
-  endif()
-  bulkhash_cuda_part(find_${design} find.cu ${design})
-  bulkhash_cuda_part(update_${design} update.cu ${design} BH_CUDA_APART=0)
-  list(APPEND updates bulkhash_cuda_update_${design})
-  if(declared MATCHES BH_DESIGN_APART)
-    bulkhash_cuda_part(apart_${design} update.cu ${design} BH_CUDA_APART=1)
-  endif()
+  bulkhash_cuda_design(${PROJECT_SOURCE_DIR}/src tables/${design})
+  list(APPEND updates ${cuda_update_${design}})
+  list(APPEND cuda_shared ${cuda_rest_${design}})
 endforeach()
-list(REMOVE_ITEM cuda_parts ${updates})
-
-# For tests of histories the kernels of one pair of widths stamp what they do.
-add_library(bulkhash_cuda_stamps OBJECT ${PROJECT_SOURCE_DIR}/src/cuda/device/update.cu)
-target_compile_definitions(bulkhash_cuda_stamps PRIVATE BH_CUDA_STAMPS=1 BH_CUDA_APART=0
-  BH_THIS_DESIGN="tables/${first_design}/design.h")
-set_target_properties(bulkhash_cuda_stamps PROPERTIES POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)
-
-add_library(bulkhash_cuda SHARED)
-add_library(bulkhash_cuda_stamped MODULE EXCLUDE_FROM_ALL)
-set_target_properties(bulkhash_cuda bulkhash_cuda_stamped PROPERTIES LINKER_LANGUAGE CUDA)
-foreach(part ${updates})
-  target_sources(bulkhash_cuda PRIVATE $<TARGET_OBJECTS:${part}>)
-  if(part STREQUAL bulkhash_cuda_update_${first_design})
-    target_sources(bulkhash_cuda_stamped PRIVATE $<TARGET_OBJECTS:bulkhash_cuda_stamps>)
-  else()
-    target_sources(bulkhash_cuda_stamped PRIVATE $<TARGET_OBJECTS:${part}>)
-  endif()
-endforeach()
-foreach(part ${cuda_parts})
-  target_sources(bulkhash_cuda PRIVATE $<TARGET_OBJECTS:${part}>)
-  target_sources(bulkhash_cuda_stamped PRIVATE $<TARGET_OBJECTS:${part}>)
-endforeach()
-foreach(part bulkhash_cuda bulkhash_cuda_stamped bulkhash_cuda_stamps ${cuda_parts} ${updates})
-  target_include_directories(${part} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  if(BULKHASH_WERROR)
-    target_compile_options(${part} PRIVATE --Werror all-warnings)
-  endif()
-endforeach()
-# Our own kernels shall not spill. A few of CUB's do, by some bytes.
-set(own_kernels ${cuda_sources})
-list(REMOVE_ITEM own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/device/primitives.cu)
-foreach(source schedule find update)
-  list(APPEND own_kernels ${PROJECT_SOURCE_DIR}/src/cuda/device/${source}.cu)
-endforeach()
-set_property(SOURCE ${own_kernels} APPEND PROPERTY COMPILE_OPTIONS -Xptxas=-warn-spills)
+bulkhash_cuda_module(bulkhash_cuda SHARED module ${cuda_shared} ${updates})
 set_target_properties(bulkhash_cuda PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+bulkhash_cuda_stamps(tables/${first_design})
+set(stamped ${updates})
+list(TRANSFORM stamped REPLACE "^update_(${first_design})$" "stamps_\\1")
+bulkhash_cuda_module(bulkhash_cuda_stamped MODULE module ${cuda_shared} ${stamped})
+set_target_properties(bulkhash_cuda_stamped PROPERTIES EXCLUDE_FROM_ALL ON)
+list(APPEND cuda_shared ${updates})
+
+# Our own kernels shall not spill. A few of CUB's do, by some bytes.
+set(own_kernels ${cuda_sources})
+list(REMOVE_ITEM own_kernels ${cuda_device}/primitives.cu)
+foreach(source schedule find update module)
+  list(APPEND own_kernels ${cuda_device}/${source}.cu)
+endforeach()
+set_property(SOURCE ${own_kernels} APPEND PROPERTY COMPILE_OPTIONS -Xptxas=-warn-spills)

@@ -11,6 +11,8 @@
 # a vendor, no call of libc.
 # src/cpu, src/cuda, src/api: no design is named, but in its own subfolder there (src/cuda/device/dycuckoo);
 # what a design is called, and what its names begin with, is read from src/tables/*/design.h.
+# A design that tests alone have (tests/more_designs.h) is named nowhere outside its folder tests/NAME, in
+# no source and nothing that builds one, but in one line of that list.
 # src/cuda/host includes nothing of src/cuda/device, nor the other way round.
 # src/: no two files have one name, but those that every design or both backends have (twins below).
 # Nowhere: a warning or a sanitizer switched off.
@@ -20,9 +22,14 @@ export LC_ALL=C
 check() { # check ROOT: prints every violation; fails when there is one
     (
         cd "$1"
-        find include src cli bench tests examples -type f \
-            \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' \
-            -o -name '*.cpp' -o -name '*.inc' \) 2>/dev/null | sort | awk "$program"
+        {
+            find include src cli bench tests examples -type f \
+                \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' \
+                -o -name '*.cpp' -o -name '*.inc' \)
+            find CMakeLists.txt CMakePresets.json Makefile cmake scripts include src cli bench tests \
+                examples -type f \( -name 'CMake*' -o -name '*.cmake' -o -name Makefile \
+                -o -name '*.sh' -o -name '*.py' \) || true # not every tree has all of them
+        } 2>/dev/null | sort | awk "$program"
     )
 }
 
@@ -39,18 +46,31 @@ BEGIN {
     level["tests/peers"] = level["tests/fake"] = 7
     public_only["cli"] = public_only["examples"] = public_only["tests/consumer"] = 1
     header_of_tables["stdint.h"] = header_of_tables["stddef.h"] = header_of_tables["stdbool.h"] = 1
+    more_designs = "tests/more_designs.h"
+    more_line = "^#include \"[a-z]+/design[.]h\"$"
     word = "(^|[^A-Za-z0-9_.>])"
     while ((getline name) > 0) {
         files[++count] = name
         known[name] = 1
     }
     for (i = 1; i <= count; i++)
-        if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/)
-            read_design(files[i])
+        if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/) {
+            designs[++design_count] = folder_before(files[i])
+            names_of[design_count] = names_in(files[i])
+        }
+    while ((getline name < more_designs) > 0)
+        if (name ~ more_line) {
+            sub(/^#include "/, "tests/", name)
+            sub(/"$/, "", name)
+            tests_own[++tests_own_count] = folder_before(name)
+            tests_names[tests_own_count] = names_in(name)
+        }
+    close(more_designs)
     split("design.h layout.h ops.h policy.c policy.h expand.h backend.c backend.h batch.c", twin, " ")
     for (i in twin) twins[twin[i]] = 1
     for (i = 1; i <= count; i++)
-        check_file(files[i])
+        if (files[i] ~ /\.(c|h|cu|cuh|cc|cpp|inc)$/) check_file(files[i])
+        else check_build(files[i])
     if (!count) {
         print "no source file found"
         bad = 1
@@ -58,16 +78,40 @@ BEGIN {
     exit bad
 }
 
+# src/tables/NAME/design.h -> NAME
+function folder_before(path,    part) {
+    return split(path, part, "/") > 1 ? part[split(path, part, "/") - 1] : ""
+}
+
 # What a design is called: its folder, its number, its prefixes.
-function read_design(name,    line, part) {
-    split(name, part, "/")
-    designs[++design_count] = part[3]
-    names_of[design_count] = part[3]
+function names_in(name,    line, names) {
+    names = folder_before(name)
     while ((getline line < name) > 0)
         if (line ~ /^#define BH_DESIGN_(NUMBER|PREFIX)[ \t]/) {
             sub(/^#define [A-Z_]+[ \t]+/, "", line)
-            names_of[design_count] = names_of[design_count] "|" tolower(line)
+            names = names "|" tolower(line)
         }
+    close(name)
+    return names
+}
+
+# A design of tests is named outside its folder, or twice in the list.
+function check_tests_own(line,    i) {
+    for (i = 1; i <= tests_own_count; i++)
+        if (name_now !~ ("^tests/" tests_own[i] "/") && tolower(line) ~ tests_names[i] &&
+            !(name_now == more_designs && line ~ more_line && !listed[i]++))
+            violation("names the design " tests_own[i] " of tests; what it is stands in tests/" tests_own[i] \
+                      ", and one line of " more_designs " has it built")
+}
+
+# A file of the build, or a script.
+function check_build(name,    line) {
+    name_now = name
+    line_number = 0
+    while ((getline line < name) > 0) {
+        line_number++
+        check_tests_own(line)
+    }
     close(name)
 }
 
@@ -176,6 +220,7 @@ function check_file(name,    line, code, folder) {
         line_number++
         if (line ~ /NOLINT/) violation("a switched-off warning")
         line = without_comments(line)
+        check_tests_own(line)
         if (folder == "cpu" || folder == "cuda" || folder == "api")
             check_designs(line, folder)
         if (line ~ /^[ \t]*#[ \t]*include/) {
@@ -236,6 +281,10 @@ make_tree() { # make_tree ROOT: a small tree that keeps every rule
         printf '\n' >tests/support/model.h
         printf '#include "support/model.h"\n#include "../../bench/bench.c"\n' >tests/peers/peers.c
         printf '#include <bulkhash/bulkhash.h>\n' | tee tests/consumer/main.c >examples/quickstart.c
+        mkdir -p tests/extra cmake
+        printf '#define BH_DESIGN_NUMBER BH_EXTRA\n#define BH_DESIGN_PREFIX bh_x_\nint bh_x_y;\n' >tests/extra/design.h
+        printf '/* extra */\n#include "extra/design.h"\n' >tests/more_designs.h
+        printf 'add_library(x)\n' | tee CMakeLists.txt cmake/library.cmake >tests/CMakeLists.txt
     )
 }
 
@@ -303,6 +352,15 @@ src/api/table.c|static const char *f = "one or two";
 src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
 cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);
 tests/unit/contract.c|int x; // NOLINT
+src/base/base.h|int bh_x_begin(void);
+src/tables/one/ops.h|#define AN_EXTRA_ONE
+bench/bench.c|static int x = BH_EXTRA;
+cli/main.h|int extra;
+tests/unit/contract.c|static const char *name = "extra";
+tests/more_designs.h|#include "extra/design.h"
+tests/CMakeLists.txt|add_library(extra)
+cmake/library.cmake|# -DBH_X_SLOTS=2
+CMakeLists.txt|add_subdirectory(tests/extra)
 END
     make_tree "$root/tree"
     cp "$root/tree/src/base/base.h" "$root/tree/src/storage/base.h"

@@ -44,6 +44,21 @@ bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, u
     return bh__over_budget(table, tier, kept, more) ? bh__fail_over(table, tier, kept + more) : BH_OK;
 }
 
+bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint64_t bytes,
+                          bh__block *block)
+{
+    uint64_t rounded;
+    bh_status status;
+
+    if (!bh__block_bytes(bytes, &rounded))
+        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
+    status = bh__check_budget(table, BH_TIER_NEAR, 0, rounded);
+    if (!status && !bh__block_create(block, memory, bytes))
+        status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
+                          (unsigned long long)rounded);
+    return status;
+}
+
 uint64_t bh__bytes_total(const bh_table *table)
 {
     uint64_t bytes = 0;

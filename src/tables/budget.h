@@ -22,6 +22,10 @@ bh_status bh__fail_over(const bh_table *table, bh_tier tier, uint64_t bytes);
 /* Both in one: BH_OK, or BH_ERR_FULL. */
 bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more);
 
+/* A block that is all of a table's near memory, or the first of it: BH_OK, or a failure and its sentence. */
+bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint64_t bytes,
+                          bh__block *block);
+
 /* Of all tiers. */
 uint64_t bh__bytes_total(const bh_table *table);
 

@@ -29,8 +29,6 @@
 #include "primitives/hash.h"
 #include "tables/table.h"
 
-#define BH_PROBING ((bh_design)1000)
-
 extern const bh__policy bh__probing_policy;
 
 #define BH_LP_LINE 64u
@@ -39,20 +37,23 @@ extern const bh__policy bh__probing_policy;
 #define BH_LP_PASSED (1ull << 15)
 #define BH_LP_CHANGE (1ull << 32)
 
-#define BH_LP_SLOTS(key_bytes, value_bytes)                                                        \
-    ((value_bytes) == 0                          ? 56u / (key_bytes)                               \
-     : (key_bytes) == 4 && (value_bytes) == 8 ? 4u                                              \
-                                                 : 56u / ((key_bytes) + (value_bytes)))
-/* Where values begin, at a multiple of their width. */
+/* A build that explores interleavings wants the smallest tables there can be. */
+#ifdef BH_TARGET_SIM
+#define BH_LP_SLOTS(key_bytes, value_bytes) 2u
+#else
+#define BH_LP_SLOTS(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
+#endif
+/* Where values begin: at a multiple of their width. */
 #define BH_LP_VALUES(key_bytes, value_bytes) (8u + BH_LP_SLOTS(key_bytes, value_bytes) * (key_bytes))
 
 typedef struct bh_lp_geometry {
     bh_seed seed;
     uint64_t lines; /* address */
     uint64_t count; /* of lines */
+    const bh__bringer *bringer; /* NULL: lines are near memory */
 } bh_lp_geometry;
 
-/* MOVE: an item is a line of another array; its pairs are inserted. EXPORT: the one item is the whole
+/* MOVE: an item is a slot of another array; its pair is inserted. EXPORT: the one item is the whole
  * table. */
 #define BH_LP_PASSES(pass)                                                                         \
     pass(MOVE, move, bh_lp_move, EACH)                                                             \
@@ -60,7 +61,6 @@ typedef struct bh_lp_geometry {
 
 #define BH_LP_PASS_NUMBER(name, text, argument, how) BH_LP_PASS_##name,
 enum { BH_LP_PASSES(BH_LP_PASS_NUMBER) BH_LP_PASSES_END };
-#undef BH_LP_PASS_NUMBER
 
 typedef struct bh_lp_move {
     const bh_lp_geometry *geometry;
@@ -72,7 +72,7 @@ typedef struct bh_lp_export {
     void *keys;
     void *values; /* NULL: keys only */
     uint64_t room;
-    uint64_t at;     /* 16 times the line, plus the slot: where to begin, and then where it ended */
+    uint64_t at;     /* the slot to begin with, and then the one where it ended */
     uint64_t copied; /* set */
 } bh_lp_export;
 

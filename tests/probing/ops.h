@@ -2,25 +2,28 @@
  * Linear probing: begin, step, and the text of the passes. See layout.h. An include-template: see
  * instance.h.
  *
- * States of an operation: LOOK goes from line to line, from home to the first that nobody has passed.
- * A key that is there is acted on where it is found. One that is nowhere and is to be inserted goes to
- * the first free slot that was seen: in the line at hand, or, state CLAIM, in an earlier one.
+ * An operation looks at one line after the other, from home to the first that nobody has passed. A key
+ * that is there is acted on where it is found. One that is absent and is to be inserted goes to the
+ * first free slot that was seen: in the line at hand, or in an earlier one, to which it goes back.
+ *
+ * Why no key is in two slots: an insertion locks home with the meta word that home had before the
+ * operation looked for the key, and every insertion and erasure of a key changes its home's meta word.
+ * Why no reader misses a key: keys do not move while operations run, and the lines before the one where
+ * a key lies have been passed, which no change takes back. So a reader comes to the line of a key that
+ * is there all the while. It need not look at home again before it answers that the key is absent: if
+ * the key was erased from one line and inserted in another meanwhile, there was a moment without it.
  */
 #include "tables/instance.h"
 
 #include "tables/effect.h"
 
 #include "probing/layout.h"
+#include "support/late.h"
 
 #ifndef TESTS_PROBING_OPS_H
 #define TESTS_PROBING_OPS_H
 
-enum { BH_LP_LOOK, BH_LP_CLAIM };
-
-BH_FN unsigned char *bh_lp_at(uint64_t address)
-{
-    return (unsigned char *)(uintptr_t)address;
-}
+#define bh_lp_at(address) ((unsigned char *)(uintptr_t)(address))
 
 BH_FN uint64_t bh_lp_home(const bh_lp_geometry *g, uint64_t key)
 {
@@ -36,102 +39,107 @@ BH_FN uint64_t bh_lp_next(const bh_lp_geometry *g, uint64_t line)
     return line == g->lines + g->count * BH_LP_LINE ? g->lines : line;
 }
 
-BH_FN bh_region bh_lp_region(uint64_t line)
-{
-    bh_region region = {line, BH_LP_LINE, BH_TIER_NEAR};
-
-    return region;
-}
-
 #endif
 
+/* The same in every instance but for what it stands for. */
 #define LP(name) BH_NAME(bh_lp_##name)
-#define SLOTS BH_LP_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
-#define USED ((1u << SLOTS) - 1)
+#define LP_SLOTS BH_LP_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
 
 typedef struct LP(op) {
     BH_KEY key;
     uint32_t at;
     uint8_t op;
     uint8_t outcome;
-    uint8_t state;
+    uint8_t absent; /* all lines were looked at, and this one is where the key shall go */
+    uint8_t tier;
     uint64_t home;
     uint64_t seen; /* home's meta word, when the operation was there */
     uint64_t line; /* at hand */
     uint64_t free; /* the first line in which a free slot was seen; 0: none yet */
 } LP(op);
 
-BH_FN unsigned char *LP(key_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *LP(key_at)(uint64_t line, uint64_t slot)
 {
     return bh_lp_at(line + 8 + slot * BH_KEY_BYTES);
 }
 
-BH_FN unsigned char *LP(value_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *LP(value_at)(uint64_t line, uint64_t slot)
 {
     return bh_lp_at(line + BH_LP_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES) + slot * BH_VALUE_BYTES);
 }
 
 BH_FN uint32_t LP(used)(uint64_t meta)
 {
-    return (uint32_t)(meta >> BH_LP_USED_SHIFT) & USED;
+    return (uint32_t)(meta >> BH_LP_USED_SHIFT) & ((1u << LP_SLOTS) - 1);
 }
 
-/* The slot of a key in a line, or SLOTS. */
+/* The slot of a key in a line, or LP_SLOTS. */
 BH_FN uint32_t LP(slot_of)(uint64_t line, uint64_t meta, BH_KEY key)
 {
     uint32_t left = LP(used)(meta);
 
-    for (; left; left &= left - 1)
-        if (BH_LOAD_KEY(LP(key_at)(line, bh_first(left))) == key)
-            return bh_first(left);
-    return SLOTS;
+    while (left && BH_LOAD_KEY(LP(key_at)(line, bh_first(left))) != key)
+        left &= left - 1;
+    return left ? bh_first(left) : LP_SLOTS;
 }
 
-/* (Back) to home. */
-BH_FN bh_region LP(go_home)(LP(op) *op)
+BH_FN bh_answer LP(go_to)(LP(op) *op, uint64_t line, bh_region *next)
 {
-    op->state = BH_LP_LOOK;
-    op->line = op->home;
-    op->free = op->seen = 0;
-    return bh_lp_region(op->home);
+    op->line = line;
+    next->offset = op->tier == BH_TIER_NEAR ? line : line ^ LATE_BITS;
+    next->bytes = BH_LP_LINE;
+    next->tier = (bh_tier)op->tier;
+    return BH_NEXT;
+}
+
+/* Home, with nothing known. */
+BH_FN bh_answer LP(go_home)(LP(op) *op, bh_region *next)
+{
+    op->free = op->seen = op->absent = 0;
+    return LP(go_to)(op, op->home, next);
+}
+
+BH_FN const bh__bringer *LP(bringer)(const void *geometry, bh_tier tier)
+{
+    (void)tier;
+    return ((const bh_lp_geometry *)geometry)->bringer;
 }
 
 BH_FN bh_region LP(begin)(const bh__slice *slice, LP(op) *op, uint32_t at, uint32_t kind)
 {
+    const bh_lp_geometry *g = (const bh_lp_geometry *)slice->geometry;
+    bh_region region;
+
     op->key = ((const BH_KEY *)slice->keys)[at];
     op->at = at;
     op->op = (uint8_t)kind;
     op->outcome = BH_NOT_DONE;
-    op->home = bh_lp_home((const bh_lp_geometry *)slice->geometry, op->key);
-    return LP(go_home)(op);
+    op->tier = g->bringer ? BH_TIER_FILE : BH_TIER_NEAR;
+    op->home = bh_lp_home(g, op->key);
+    (void)LP(go_home)(op, &region);
+    return region;
 }
 
-/* Takes the locks of home and of the line at hand, where their meta words are still these. */
-BH_FN int LP(lock)(const LP(op) *op, uint64_t home_meta, uint64_t meta)
+/* Takes the locks of home and of the line at hand, where home is as it was seen and the line's meta
+ * word is this; or neither. */
+BH_FN int LP(lock)(const LP(op) *op, uint64_t meta)
 {
-    if (!bh_swap_if64(bh_lp_at(op->home), home_meta, home_meta | BH_LP_LOCK))
+    if (!bh_swap_if64(bh_lp_at(op->home), op->seen, op->seen | BH_LP_LOCK))
         return 0;
-    if (op->line == op->home || bh_swap_if64(bh_lp_at(op->line), meta, meta | BH_LP_LOCK))
+    if (op->line == op->home ? meta == op->seen
+                             : bh_swap_if64(bh_lp_at(op->line), meta, meta | BH_LP_LOCK))
         return 1;
-    bh_store64(bh_lp_at(op->home), home_meta);
+    bh_store64(bh_lp_at(op->home), op->seen);
     return 0;
 }
 
-/* Lets go of both; the line's meta word becomes `meta`. Both have changed. */
-BH_FN void LP(unlock)(const LP(op) *op, uint64_t home_meta, uint64_t meta)
-{
-    bh_store64(bh_lp_at(op->line), meta + BH_LP_CHANGE);
-    if (op->line != op->home)
-        bh_store64(bh_lp_at(op->home), home_meta + BH_LP_CHANGE);
-}
-
-/* Performs the operation on the value in hand. */
+/* Performs the operation on the value in hand; answers whether the key is there now. */
 BH_FN int LP(perform)(bh__slice *slice, LP(op) *op, uint32_t kind, int present, uint64_t *value)
 {
-    const uint64_t given =
-        BH_OP_READS(kind) ? bh_value_at(slice->values, BH_VALUE_BYTES, op->at) : 0;
+    const uint32_t given = BH_OP_READS(kind) ? BH_VALUE_BYTES : 0;
 
-    op->outcome = (uint8_t)bh_act(kind, given, BH_VALUE_BYTES, &present, value);
+    op->outcome = (uint8_t)bh_act(kind, bh_value_at(slice->values, given, op->at), BH_VALUE_BYTES,
+                                  &present, value);
     slice->inserted += op->outcome == BH_INSERTED;
     slice->erased += op->outcome == BH_ERASED;
     slice->assigned += op->outcome == BH_ASSIGNED;
@@ -141,133 +149,92 @@ BH_FN int LP(perform)(bh__slice *slice, LP(op) *op, uint32_t kind, int present, 
     return present;
 }
 
-/* The key is in a slot of the line at hand. */
-BH_FN bh_answer LP(act)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t at, uint64_t home_meta,
-                        uint64_t meta, uint32_t slot, bh_region *next)
+/* Changes the slot of the line at hand in which the key is, or a free one, in which it will be. */
+BH_FN bh_answer LP(change)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t meta,
+                           uint32_t slot, bh_region *next)
 {
+    const uint64_t bit = 1ull << slot << BH_LP_USED_SHIFT;
+    const int present = slot < LP_SLOTS && (meta & bit);
     uint64_t value = 0;
 
-    if (BH_OP_KEEPS(kind)) {
-        if (BH_VALUE_BYTES)
-            value = BH_LOAD_VALUE(LP(value_at)(at, slot));
-        if (!BH_QUIET && bh_load64(bh_lp_at(op->line)) != meta)
-            return BH_RETRY;
-        (void)LP(perform)(slice, op, kind, 1, &value);
-        return BH_DONE;
-    }
-    if (!LP(lock)(op, home_meta, meta)) {
-        *next = LP(go_home)(op);
-        return BH_NEXT;
-    }
-    if (BH_VALUE_BYTES)
-        value = BH_READ_VALUE(LP(value_at)(op->line, slot));
-    if (!LP(perform)(slice, op, kind, 1, &value))
-        meta &= ~(1ull << slot << BH_LP_USED_SHIFT);
-    else if (BH_VALUE_BYTES)
-        BH_WRITE_VALUE(LP(value_at)(op->line, slot), (BH_VALUE)value);
-    LP(unlock)(op, home_meta, meta);
-    return BH_DONE;
-}
-
-/* The key is nowhere, and the line at hand has a free slot for it. */
-BH_FN bh_answer LP(insert)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t home_meta,
-                           uint64_t meta, bh_region *next)
-{
-    const uint32_t slot = bh_first(~LP(used)(meta));
-    uint64_t value = 0;
-
-    if (!slice->room) {
+    /* Other operations of the slice may have had the room for the key that was there a step ago. */
+    if (!present && (!slice->room || !op->free)) {
         slice->reasons |= BH_REASON_ROOM;
         return BH_STALL;
     }
-    if (!LP(lock)(op, home_meta, meta)) {
-        *next = LP(go_home)(op);
-        return BH_NEXT;
+    if (slot >= LP_SLOTS || !LP(lock)(op, meta))
+        return LP(go_home)(op, next);
+    if (BH_VALUE_BYTES && present)
+        value = BH_READ_VALUE(LP(value_at)(op->line, slot));
+    if (LP(perform)(slice, op, kind, present, &value)) {
+        BH_WRITE_KEY(LP(key_at)(op->line, slot), op->key);
+        if (BH_VALUE_BYTES)
+            BH_WRITE_VALUE(LP(value_at)(op->line, slot), (BH_VALUE)value);
+        meta |= bit;
+    } else {
+        meta &= ~bit;
     }
-    (void)LP(perform)(slice, op, kind, 0, &value);
-    BH_WRITE_KEY(LP(key_at)(op->line, slot), op->key);
-    if (BH_VALUE_BYTES)
-        BH_WRITE_VALUE(LP(value_at)(op->line, slot), (BH_VALUE)value);
-    LP(unlock)(op, home_meta, meta | 1ull << slot << BH_LP_USED_SHIFT);
+    bh_store64(bh_lp_at(op->line), meta + BH_LP_CHANGE);
+    if (op->line != op->home)
+        bh_store64(bh_lp_at(op->home), op->seen + BH_LP_CHANGE);
     return BH_DONE;
 }
 
-/* The key is nowhere: all lines that it might be in were looked at, and nobody has changed it since. */
-BH_FN bh_answer LP(missing)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t home_meta,
-                            uint64_t meta, bh_region *next)
+/* The key is in none of the lines that it might be in: each was looked at, the one at hand last. */
+BH_FN bh_answer LP(miss)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t meta,
+                         bh_region *next)
 {
     uint64_t value = 0;
 
     if (!BH_OP_INSERTS(kind)) {
-        if (!BH_QUIET && bh_load64(bh_lp_at(op->home)) != home_meta) {
-            *next = LP(go_home)(op);
-            return BH_NEXT;
-        }
         (void)LP(perform)(slice, op, kind, 0, &value);
         return BH_DONE;
     }
-    if (op->free && op->free != op->line) {
-        op->line = op->free;
-        op->state = BH_LP_CLAIM;
-        *next = bh_lp_region(op->line);
-        return BH_NEXT;
-    }
-    return LP(insert)(slice, op, kind, home_meta, meta, next);
+    op->absent = 1;
+    if (op->free && op->free != op->line)
+        return LP(go_to)(op, op->free, next);
+    return LP(change)(slice, op, kind, meta, bh_first(~LP(used)(meta)), next);
 }
 
-/* On to the next line. Where an insertion passes the last one that was passed, it says so there. */
-BH_FN bh_answer LP(go_on)(const bh__slice *slice, LP(op) *op, uint64_t meta, bh_region *next)
+/* `at` is the line at hand, or a copy of it. */
+BH_FN bh_answer LP(step)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t at, bh_region *next)
 {
+    const bh_lp_geometry *g = (const bh_lp_geometry *)slice->geometry;
+    const uint64_t meta = bh_load64(bh_lp_at(at)), after = bh_lp_next(g, op->line);
+    uint64_t value = 0;
+    uint32_t slot;
+
+    if (meta & BH_LP_LOCK)
+        return BH_RETRY;
+    if (op->absent)
+        return LP(change)(slice, op, kind, meta, bh_first(~LP(used)(meta)), next);
+    if (op->line == op->home)
+        op->seen = meta;
+    slot = LP(slot_of)(at, meta, op->key);
+    if (slot < LP_SLOTS && !BH_OP_KEEPS(kind))
+        return LP(change)(slice, op, kind, meta, slot, next);
+    if (BH_VALUE_BYTES && slot < LP_SLOTS)
+        value = BH_LOAD_VALUE(LP(value_at)(at, slot));
+    if (!BH_QUIET && bh_load64(bh_lp_at(op->line)) != meta)
+        return BH_RETRY;
+    if (slot < LP_SLOTS) {
+        (void)LP(perform)(slice, op, kind, 1, &value);
+        return BH_DONE;
+    }
+    if (bh_first(~LP(used)(meta)) < LP_SLOTS && !op->free)
+        op->free = op->line;
+    if (after == op->home || (!(meta & BH_LP_PASSED) && (op->free || !BH_OP_INSERTS(kind))))
+        return LP(miss)(slice, op, kind, meta, next);
     if (!(meta & BH_LP_PASSED)) {
         if (!bh_swap_if64(bh_lp_at(op->line), meta, meta | BH_LP_PASSED))
             return BH_RETRY;
         if (op->line == op->home)
             op->seen = meta | BH_LP_PASSED;
     }
-    op->line = bh_lp_next((const bh_lp_geometry *)slice->geometry, op->line);
-    *next = bh_lp_region(op->line);
-    return BH_NEXT;
+    return LP(go_to)(op, after, next);
 }
 
-/* `at` is the line at hand, or a copy of it. */
-BH_FN bh_answer LP(step)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t at, bh_region *next)
-{
-    const uint64_t meta = bh_load64(bh_lp_at(at));
-    const int is_home = op->line == op->home && op->state == BH_LP_LOOK;
-    uint64_t home_meta;
-    uint32_t slot;
-
-    if (meta & BH_LP_LOCK)
-        return BH_RETRY;
-    if (is_home)
-        op->seen = meta;
-    home_meta = op->seen;
-    if (op->state == BH_LP_CLAIM) {
-        if (LP(used)(meta) != USED && (op->line != op->home || meta == home_meta))
-            return LP(insert)(slice, op, kind, home_meta, meta, next);
-        *next = LP(go_home)(op);
-        return BH_NEXT;
-    }
-    slot = LP(slot_of)(at, meta, op->key);
-    if (slot < SLOTS)
-        return LP(act)(slice, op, kind, at, home_meta, meta, slot, next);
-    if (!BH_QUIET && bh_load64(bh_lp_at(op->line)) != meta)
-        return BH_RETRY;
-    if (LP(used)(meta) != USED && !op->free)
-        op->free = op->line;
-    if (!is_home && bh_lp_next((const bh_lp_geometry *)slice->geometry, op->line) == op->home) {
-        /* All of the table. */
-        if (op->free || !BH_OP_INSERTS(kind))
-            return LP(missing)(slice, op, kind, home_meta, meta, next);
-        slice->reasons |= BH_REASON_ROOM;
-        return BH_STALL;
-    }
-    if ((meta & BH_LP_PASSED) || (BH_OP_INSERTS(kind) && !op->free))
-        return LP(go_on)(slice, op, meta, next);
-    return LP(missing)(slice, op, kind, home_meta, meta, next);
-}
-
-/* BH_LP_PASS_MOVE. There is room for all. */
+/* BH_LP_PASS_MOVE. There is room for all, and no key is there yet. */
 BH_FN void LP(move)(void *argument, uint64_t first, uint64_t count)
 {
     bh_lp_move *job = (bh_lp_move *)argument;
@@ -279,29 +246,26 @@ BH_FN void LP(move)(void *argument, uint64_t first, uint64_t count)
     slice.geometry = job->geometry;
     slice.keys = &key;
     slice.values = &value;
-    slice.values_out = 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     for (i = first; i < first + count; i++) {
-        const uint64_t line = job->from + i * BH_LP_LINE;
-        uint32_t left = LP(used)(bh_read64(bh_lp_at(line)));
+        const uint64_t line = job->from + i / LP_SLOTS * BH_LP_LINE;
+        bh_answer answer = BH_NEXT;
+        uint32_t refused = 0;
+        bh_region region;
+        LP(op) op;
 
-        for (; left; left &= left - 1) {
-            bh_answer answer = BH_NEXT;
-            uint32_t refused = 0;
-            bh_region region;
-            LP(op) op;
-
-            key = BH_READ_KEY(LP(key_at)(line, bh_first(left)));
-            if (BH_VALUE_BYTES)
-                value = BH_READ_VALUE(LP(value_at)(line, bh_first(left)));
-            slice.room = 1;
-            region = LP(begin)(&slice, &op, 0, BH_INSERT);
-            while (answer != BH_DONE) {
-                if (!bh_turn(refused))
-                    continue;
-                answer = LP(step)(&slice, &op, BH_INSERT, region.offset, &region);
-                refused = answer == BH_RETRY ? refused + 1 : 0;
-            }
+        if (!(LP(used)(bh_read64(bh_lp_at(line))) >> i % LP_SLOTS & 1))
+            continue;
+        key = BH_READ_KEY(LP(key_at)(line, i % LP_SLOTS));
+        if (BH_VALUE_BYTES)
+            value = BH_READ_VALUE(LP(value_at)(line, i % LP_SLOTS));
+        slice.room = 1;
+        region = LP(begin)(&slice, &op, 0, BH_INSERT);
+        while (answer != BH_DONE) {
+            if (!bh_turn(refused))
+                continue;
+            answer = LP(step)(&slice, &op, BH_INSERT, op.line, &region);
+            refused = answer == BH_RETRY ? refused + 1 : 0;
         }
     }
 }
@@ -314,21 +278,16 @@ BH_FN void LP(export_pairs)(void *argument, uint64_t first, uint64_t count)
 
     (void)first;
     (void)count;
-    for (; at / 16 < job->geometry->count && copied < job->room; at++) {
-        const uint64_t line = job->geometry->lines + at / 16 * BH_LP_LINE;
-        const uint32_t slot = (uint32_t)(at % 16);
+    for (; at / LP_SLOTS < job->geometry->count && copied < job->room; at++) {
+        const uint64_t line = job->geometry->lines + at / LP_SLOTS * BH_LP_LINE;
 
-        if (slot >= SLOTS || !(LP(used)(bh_read64(bh_lp_at(line))) >> slot & 1))
+        if (!(LP(used)(bh_read64(bh_lp_at(line))) >> at % LP_SLOTS & 1))
             continue;
-        ((BH_KEY *)job->keys)[copied] = BH_READ_KEY(LP(key_at)(line, slot));
+        ((BH_KEY *)job->keys)[copied] = BH_READ_KEY(LP(key_at)(line, at % LP_SLOTS));
         if (BH_VALUE_BYTES && job->values)
-            ((BH_VALUE *)job->values)[copied] = BH_READ_VALUE(LP(value_at)(line, slot));
+            ((BH_VALUE *)job->values)[copied] = BH_READ_VALUE(LP(value_at)(line, at % LP_SLOTS));
         copied++;
     }
     job->at = at;
     job->copied = copied;
 }
-
-#undef LP
-#undef SLOTS
-#undef USED

@@ -3,15 +3,16 @@
  * shrinks by being built anew with twice or half as many, or as many as are asked for. For as long as
  * that takes both are there; what cannot be had leaves the table as it was.
  */
-#include "base/error.h"
 #include "tables/budget.h"
 
 #include "probing/layout.h"
+#include "support/late.h"
 
-#define LINES_LEAST 4
+#define LINES_LEAST 2
+#define LINES_MOST (UINT64_MAX / BH_LP_LINE) /* more than can be addressed */
 #define DEFAULT_MAX_FILL 0.7
 #define HIGHEST_MAX_FILL 0.97
-#define PASS_LINES 4096
+#define PASS_SLOTS 16384
 
 typedef struct probing {
     bh_table table;
@@ -24,24 +25,25 @@ static probing *of(bh_table *table)
     return (probing *)table;
 }
 
-static uint64_t slots_per_line(const bh_table *table)
+/* How many keys there may be in so many lines. */
+static uint64_t keys_in(const bh_table *table, uint64_t lines)
 {
-    return BH_LP_SLOTS(table->options.key_bytes, table->options.value_bytes);
+    const bh_table_options *o = &table->options;
+
+    return (uint64_t)(o->max_fill * (double)(lines * BH_LP_SLOTS(o->key_bytes, o->value_bytes)));
 }
 
-/* Lines for so many keys; 0 where they are more than can be addressed. */
+/* Lines for so many keys, or LINES_MOST. */
 static uint64_t lines_for(const bh_table *table, uint64_t keys)
 {
+    const bh_table_options *o = &table->options;
     const double wanted =
-        (double)keys / (table->options.max_fill * (double)slots_per_line(table)) + 1;
-    uint64_t lines;
+        (double)keys / (o->max_fill * BH_LP_SLOTS(o->key_bytes, o->value_bytes));
+    uint64_t lines = wanted < (double)LINES_MOST ? (uint64_t)wanted : LINES_MOST;
 
-    if (wanted > (double)(1ull << 56))
-        return 0;
-    lines = (uint64_t)wanted;
-    while ((uint64_t)(table->options.max_fill * (double)(lines * slots_per_line(table))) < keys)
+    while (lines < LINES_LEAST || (keys_in(table, lines) < keys && lines < LINES_MOST))
         lines++;
-    return lines < LINES_LEAST ? LINES_LEAST : lines;
+    return lines;
 }
 
 /* Brings what follows from the number of lines in line with it. */
@@ -49,33 +51,13 @@ static void publish(probing *t)
 {
     bh_table *table = &t->table;
     const bh_table_options *o = &table->options;
-    uint64_t floor;
 
-    table->slots = t->geometry.count * slots_per_line(table);
-    table->max_keys = (uint64_t)(o->max_fill * (double)table->slots);
+    table->slots = t->geometry.count * BH_LP_SLOTS(o->key_bytes, o->value_bytes);
+    table->max_keys = table->sure_keys = keys_in(table, t->geometry.count);
     table->room = table->max_keys > table->keys ? table->max_keys - table->keys : 0;
-    table->sure_keys = table->max_keys;
-    table->min_keys = o->min_fill > 0 ? (uint64_t)(o->min_fill * (double)table->slots) : 0;
-    floor = lines_for(table, table->floor_keys);
-    if (t->geometry.count / 2 < floor)
-        table->min_keys = 0;
-}
-
-static bh_status make_block(const bh_table *table, uint64_t lines, bh__block *block)
-{
-    const bh__backend *backend = table->backend;
-    bh_status status;
-    uint64_t bytes;
-
-    if (!lines || !bh__block_bytes(lines * BH_LP_LINE, &bytes))
-        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = bh__check_budget(table, BH_TIER_NEAR, 0, bytes);
-    if (status)
-        return status;
-    if (!bh__block_create(block, &backend->memory, bytes))
-        return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
-                        (unsigned long long)bytes);
-    return BH_OK;
+    table->min_keys = 0;
+    if (o->min_fill > 0 && (t->geometry.count + 1) / 2 >= lines_for(table, table->floor_keys))
+        table->min_keys = (uint64_t)(o->min_fill * (double)table->slots);
 }
 
 /* Moves all keys to so many lines. On failure the table is as it was. */
@@ -83,20 +65,17 @@ static bh_status rebuild(probing *t, uint64_t lines)
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    const bh_lp_geometry old = t->geometry;
-    bh_lp_geometry g = old;
+    bh_lp_geometry g = t->geometry;
+    bh_lp_move job = {&g, t->geometry.lines};
     bh__block block;
-    bh_lp_move job;
-    bh_status status = make_block(table, lines, &block);
+    bh_status status = bh__table_block(table, &backend->memory, lines * BH_LP_LINE, &block);
 
     if (status)
         return status;
     g.lines = (uint64_t)(uintptr_t)block.memory;
     g.count = lines;
-    job.geometry = &g;
-    job.from = old.lines;
-    if (table->keys && !backend->pass(backend, table, BH_LP_PASS_MOVE, &job, old.count, PASS_LINES,
-                                      BH_TRY)) {
+    if (table->keys && !backend->pass(backend, table, BH_LP_PASS_MOVE, &job, table->slots,
+                                      PASS_SLOTS, BH_TRY)) {
         bh__block_destroy(&block, &backend->memory);
         return bh__fail(BH_ERR_DEVICE, "the GPU refused to build the table anew; no key has moved");
     }
@@ -106,60 +85,40 @@ static bh_status rebuild(probing *t, uint64_t lines)
     t->geometry = g;
     table->bytes[BH_TIER_NEAR] = block.committed;
     table->keys_moved += table->keys;
-    table->erases = 0;
     table->changes++;
     publish(t);
     return BH_OK;
 }
 
-static int choose_options(bh_table *table)
-{
-    bh_table_options *o = &table->options;
-
-    if (o->max_fill == 0)
-        o->max_fill = DEFAULT_MAX_FILL;
-    if (!(o->max_fill > 0 && o->max_fill <= HIGHEST_MAX_FILL)) {
-        bh__fail(BH_ERR_ARGUMENT, "max_fill is %g; it must be above 0 and at most %g", o->max_fill,
-                 HIGHEST_MAX_FILL);
-        return 0;
-    }
-    if (o->min_fill == 0)
-        o->min_fill = o->max_fill / 5;
-    if (!(o->min_fill <= o->max_fill / 2)) {
-        bh__fail(BH_ERR_ARGUMENT, "min_fill is %g; with max_fill %g it must be at most %g",
-                 o->min_fill, o->max_fill, o->max_fill / 2);
-        return 0;
-    }
-    return 1;
-}
-
 static bh_status create(const bh_table *plan, bh_table **made)
 {
     const bh_system *system = &plan->backend->system;
-    bh_table checked = *plan;
+    probing *t = (probing *)system->allocate(system->state, sizeof *t);
+    bh_table_options *o = &t->table.options;
     bh_status status;
-    uint64_t lines;
-    probing *t;
 
-    if (!choose_options(&checked))
-        return BH_ERR_ARGUMENT;
-    t = (probing *)system->allocate(system->state, sizeof *t);
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
-    t->table = checked;
-    lines = lines_for(&checked, checked.options.capacity);
-    status = make_block(&checked, lines, &t->block);
+    t->table = *plan;
+    t->block.memory = 0;
+    t->geometry.seed = bh_seed_expand(o->seed);
+    t->geometry.lines = t->geometry.count = 0;
+    t->geometry.bringer = bh__on_device(plan->backend) ? 0 : late_bringer();
+    t->table.floor_keys = o->capacity;
+    if (o->max_fill == 0)
+        o->max_fill = DEFAULT_MAX_FILL;
+    if (o->min_fill == 0)
+        o->min_fill = o->max_fill / 5;
+    if (!(o->max_fill > 0 && o->max_fill <= HIGHEST_MAX_FILL && o->min_fill <= o->max_fill / 2))
+        status = bh__fail(BH_ERR_ARGUMENT,
+                          "max_fill must be above 0 and at most %g, min_fill at most half of it",
+                          HIGHEST_MAX_FILL);
+    else
+        status = rebuild(t, lines_for(&t->table, o->capacity));
     if (status) {
         system->release(system->state, t, sizeof *t);
         return status;
     }
-    t->geometry.seed = bh_seed_expand(checked.options.seed);
-    t->geometry.lines = (uint64_t)(uintptr_t)t->block.memory;
-    t->geometry.count = lines;
-    t->table.floor_keys = checked.options.capacity;
-    t->table.bytes[BH_TIER_NEAR] = t->block.committed;
-    bh__note_peak(&t->table, 0);
-    publish(t);
     *made = &t->table;
     return BH_OK;
 }
@@ -187,12 +146,9 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     }
     if (*may_grow) {
         *why = rebuild(of(table), 2 * of(table)->geometry.count);
-        if (!*why) {
-            table->grows++;
-            return BH_RESOLVED_AGAIN;
-        }
-        *may_grow = 0;
-        if (table->room)
+        table->grows += !*why;
+        *may_grow = !*why;
+        if (!*why || table->room)
             return BH_RESOLVED_AGAIN;
     }
     /* An ordered slice ends at the first that stalls: the others were not tried. */
@@ -203,13 +159,8 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
 static bh_status reserve(bh_table *table, uint64_t keys)
 {
     const uint64_t lines = lines_for(table, keys);
-    bh_status status = BH_OK;
+    bh_status status = lines > of(table)->geometry.count ? rebuild(of(table), lines) : BH_OK;
 
-    if (!lines)
-        return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
-                        (unsigned long long)keys);
-    if (lines > of(table)->geometry.count)
-        status = rebuild(of(table), lines);
     if (!status && keys > table->floor_keys) {
         table->floor_keys = keys;
         publish(of(table));
@@ -219,21 +170,17 @@ static bh_status reserve(bh_table *table, uint64_t keys)
 
 static void expect(bh_table *table, uint64_t keys)
 {
-    const uint64_t lines = lines_for(table, keys);
-
-    if (lines > of(table)->geometry.count && !rebuild(of(table), lines))
+    if (keys > table->max_keys && !rebuild(of(table), lines_for(table, keys)))
         table->grows++;
 }
 
+/* Half of the lines, rounded up: min_fill is at most half of max_fill, so there is room for the keys. */
 static void shrink(bh_table *table)
 {
-    while (table->keys < table->min_keys) {
-        if (rebuild(of(table), of(table)->geometry.count / 2)) {
-            table->min_keys = table->keys - table->keys / 4; /* not again before */
-            return;
-        }
+    while (table->keys < table->min_keys && !rebuild(of(table), (of(table)->geometry.count + 1) / 2))
         table->shrinks++;
-    }
+    if (table->keys < table->min_keys)
+        table->min_keys = table->keys - table->keys / 4; /* not again before */
 }
 
 static bh_status compact(bh_table *table)
@@ -244,27 +191,18 @@ static bh_status compact(bh_table *table)
 
 static bh_status clear(bh_table *table)
 {
-    probing *t = of(table);
-
-    if (!table->backend->clear(table->backend, &t->block, t->geometry.count * BH_LP_LINE, BH_TRY))
+    if (!table->backend->clear(table->backend, &of(table)->block, of(table)->block.committed, BH_TRY))
         return bh__fail(BH_ERR_DEVICE, "the GPU refused to clear the table; no key has moved");
     table->keys = 0;
-    table->erases = 0;
     table->changes++;
-    publish(t);
+    publish(of(table));
     return BH_OK;
 }
 
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    bh_lp_export job;
+    bh_lp_export job = {&of(table)->geometry, keys, values, room, *at, 0};
 
-    job.geometry = &of(table)->geometry;
-    job.keys = keys;
-    job.values = values;
-    job.room = room;
-    job.at = *at;
-    job.copied = 0;
     if (!table->backend->pass(table->backend, table, BH_LP_PASS_EXPORT, &job, 1, 1, BH_TRY))
         return BH__EXPORT_REFUSED;
     *at = job.at;

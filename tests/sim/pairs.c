@@ -3,11 +3,10 @@
 /*
  * All schedules of two calls that meet, with at most three preemptions.
  *
- * Every pair of {insert, insert_new, find_or_insert, update, reduce, find, erase, grow, shrink}, from every one of
- * the states below, on one key or on two that have something to do with each other: the same home,
- * each other's home as their other bucket, or one in the way of the other. Buckets have two slots
- * (cmake/library.cmake), so the smallest table is two buckets. Grow is bh_reserve of one key more
- * than fit, shrink is bh_compact; in some states inserts and erases do the same by themselves.
+ * Every pair of {insert, insert_new, find_or_insert, update, reduce, find, erase, grow, shrink}, from
+ * every state of every design (sim/support/design.h), on one key or on two that have something to do with
+ * each other: the same home, or one in the way of the other. Grow is bh_reserve of more keys than fit,
+ * shrink is bh_compact; in some states inserts and erases do the same by themselves.
  * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
  * twice sees that something was taken back. There, and in the state whose schedules are longest,
  * insert stands for insert_new, find_or_insert and reduce as well.
@@ -21,6 +20,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "sim/support/design.h"
 #include "sim/support/search.h"
 #include "support/check.h"
 
@@ -37,133 +37,12 @@ static const char *const kind_names[KINDS] = {"insert", "insert_new", "find_or_i
 static const uint8_t kind_ops[KINDS] = {BH_INSERT, BH_INSERT_NEW, BH_FIND_OR_INSERT, BH_UPDATE,
                                         BH_ADD,    BH_FIND,       BH_ERASE};
 
-/* Start calls, spelt short. */
-#define PUT(n, ...) {SCENE_CALL, n, {__VA_ARGS__}}
-#define K(number) {BH_INSERT, number, 100 + number}
-#define TAKE(number) {SCENE_CALL, 1, {{BH_ERASE, number, 0}}}
-#define RESERVE(keys) {SCENE_RESERVE, keys, {{0, 0, 0}}}
-
-#define NONE 99
-
-typedef struct start_state {
-    const char *name;
-    uint8_t subject;   // what the first call is about
-    uint8_t others[5]; // what the second may be about instead, then NONE
-    bool is_long;      // insert stands for insert_new, find_or_insert and reduce
-    scene s;
-} start_state;
-
-#define SMALLEST .key_bytes = 8, .value_bytes = 8, .subtables = 2, .capacity = 1, .seed = 1
-#define FOUR_BUCKETS                                                                               \
-    .key_bytes = 8, .value_bytes = 8, .subtables = 2, .capacity = 6, .max_percent = 95, .seed = 1
-
-#define FIGHT .design = BH_HASHFIGHT, .key_bytes = 8, .value_bytes = 8, .capacity = 1, .seed = 1
-
-/* Where keys live is said in scene.h. */
-static const start_state states[] = {
-    {"empty", 0, {1, 4, NONE}, false, {SMALLEST}},
-    {"at home", 0, {1, 4, NONE}, false, {SMALLEST, .start_count = 1, .start = {PUT(1, K(0))}}},
-    {"in its other bucket",
-     0,
-     {2, 1, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 2, .start = {PUT(3, K(1), K(2), K(0)), TAKE(1)}}},
-    {"in its other bucket, home full",
-     0,
-     {1, 3, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 1, .start = {PUT(3, K(1), K(2), K(0))}}},
-    {"missing, home full",
-     0,
-     {1, 3, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 1, .start = {PUT(2, K(1), K(2))}}},
-    {"missing, its filter bit set",
-     0,
-     {8, 1, NONE},
-     false,
-     {SMALLEST, .start_count = 2, .start = {PUT(3, K(1), K(2), K(0)), TAKE(0)}}},
-    {"two in each other's home",
-     0,
-     {6, NONE},
-     false,
-     {SMALLEST,
-      .start_count = 4,
-      .start = {PUT(3, K(4), K(5), K(6)), TAKE(4), TAKE(5), PUT(2, K(1), K(0))}}},
-    {"missing, a guest in its home that could go home",
-     0,
-     {6, 1, NONE},
-     false,
-     {SMALLEST,
-      .start_count = 4,
-      .start = {PUT(3, K(4), K(5), K(6)), TAKE(4), PUT(1, K(1)), TAKE(5)}}},
-    {"no room",
-     2,
-     {0, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 1, .start = {PUT(3, K(0), K(1), K(4))}}},
-    {"grown",
-     0,
-     {2, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 1, .start = {PUT(4, K(0), K(1), K(2), K(4))}}},
-    {"large, to be compacted",
-     0,
-     {1, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 2, .start = {RESERVE(9), PUT(2, K(0), K(4))}}},
-    {"about to shrink",
-     0,
-     {2, 4, NONE},
-     false,
-     {SMALLEST, .start_count = 2, .start = {PUT(4, K(0), K(1), K(2), K(4)), TAKE(1)}}},
-    {"both buckets full",
-     0,
-     {1, 2, 5, 4, NONE},
-     false,
-     {FOUR_BUCKETS, .start_count = 1, .start = {PUT(4, K(1), K(3), K(5), K(7))}}},
-    {"missing, its home full of guests that share a counter",
-     4,
-     {8, NONE},
-     false,
-     {FOUR_BUCKETS,
-      .start_count = 3,
-      .start = {PUT(4, K(1), K(3), K(8), K(9)), TAKE(1), TAKE(3)}}},
-    {"both buckets full, and those behind",
-     8,
-     {1, 2, 10, NONE},
-     true,
-     {FOUR_BUCKETS,
-      .start_count = 2,
-      .start = {PUT(4, K(1), K(3), K(0), K(2)), PUT(2, K(10), K(11))}}},
-    // HashFight: its buffer has room for two pairs, its regions for four.
-    {"HashFight, empty", 0, {1, NONE}, false, {FIGHT}},
-    {"HashFight, in a full buffer",
-     0,
-     {2, NONE},
-     false,
-     {FIGHT, .start_count = 1, .start = {PUT(2, K(0), K(1))}}},
-    {"HashFight, in a generation, about to shrink",
-     0,
-     {1, 6, NONE},
-     false,
-     {FIGHT,
-      .start_count = 3,
-      .start = {PUT(5, K(0), K(1), K(2), K(3), K(4)), PUT(1, K(5)), TAKE(4)}}},
-    {"HashFight, in the second of two generations",
-     6,
-     {0, 8, NONE},
-     false,
-     {FIGHT,
-      .start_count = 3,
-      .start = {PUT(6, K(0), K(1), K(2), K(3), K(4), K(5)), PUT(3, K(6), K(7), K(9)),
-                PUT(1, K(10))}}},
-};
-
 /* Two calls to be made at once from a state. `looks`: the second fiber finds its key afterwards,
  * so it would see a change that is taken back. */
 typedef struct meeting {
-    const start_state *from;
+    const scene_design *design;
+    bh_design number;
+    const scene_state *from;
     kind one;
     kind other;
     uint8_t one_key;
@@ -171,7 +50,7 @@ typedef struct meeting {
     bool looks;
 } meeting;
 
-#define MEETINGS_MOST 8000u
+#define MEETINGS_MOST 16000u
 static meeting meetings[MEETINGS_MOST];
 static uint32_t meeting_count = 0;
 
@@ -181,44 +60,54 @@ static bool is_like_insert(kind what)
     return what == INSERT_NEW || what == FIND_OR_INSERT || what == REDUCE;
 }
 
-static void add_meeting(const start_state *from, kind one, uint8_t one_key, kind other,
+/* `like` says whose state it is. */
+static void add_meeting(const meeting *like, kind one, uint8_t one_key, kind other,
                         uint8_t other_key, bool looks)
 {
-    if ((from->is_long || looks) && (is_like_insert(one) || is_like_insert(other))) {
+    meeting *m = &meetings[meeting_count];
+
+    if ((like->from->is_long || looks) && (is_like_insert(one) || is_like_insert(other))) {
         return;
     }
     check(meeting_count < MEETINGS_MOST, "more pairs than there is room for");
-    meetings[meeting_count++] = (meeting){from, one, other, one_key, other_key, looks};
+    *m = *like;
+    m->one = one;
+    m->other = other;
+    m->one_key = one_key;
+    m->other_key = other_key;
+    m->looks = looks;
+    meeting_count++;
 }
 
-static void list_meetings(const start_state *from)
+static void list_meetings(const meeting *like)
 {
+    const scene_state *from = like->from;
     const uint8_t subject = from->subject;
 
     for (kind one = INSERT; one < KINDS; one++) {
         for (kind other = one; other < KINDS; other++) {
-            add_meeting(from, one, subject, other, subject, false);
+            add_meeting(like, one, subject, other, subject, false);
         }
         for (kind other = INSERT; other < GROW; other++) {
-            add_meeting(from, one, subject, other, subject, true);
+            add_meeting(like, one, subject, other, subject, true);
         }
     }
     for (uint32_t i = 0; from->others[i] != NONE; i++) {
         const uint8_t second = from->others[i];
         for (kind other = INSERT; other < GROW; other++) {
             for (kind one = INSERT; one < GROW; one++) {
-                add_meeting(from, one, subject, other, second, false);
-                add_meeting(from, one, subject, other, second, true);
+                add_meeting(like, one, subject, other, second, false);
+                add_meeting(like, one, subject, other, second, true);
             }
             for (kind one = GROW; one < KINDS; one++) {
-                add_meeting(from, one, 0, other, second, false);
-                add_meeting(from, one, 0, other, second, true);
+                add_meeting(like, one, 0, other, second, false);
+                add_meeting(like, one, 0, other, second, true);
             }
         }
     }
 }
 
-static scene_call call_of(const start_state *from, uint32_t fiber, kind what, uint8_t key)
+static scene_call call_of(const scene_state *from, uint32_t fiber, kind what, uint8_t key)
 {
     scene_call call = {.what = SCENE_CALL, .count = 1};
 
@@ -248,6 +137,7 @@ static void explore(const meeting *m, uint32_t most_preemptions)
     uint64_t schedules = 0;
     fibers_schedule failing;
 
+    s.design = (uint16_t)m->number;
     s.fibers = 2;
     s.fiber[0].count = s.fiber[1].count = 1;
     s.fiber[0].call[0] = call_of(m->from, 0, m->one, m->one_key);
@@ -256,11 +146,10 @@ static void explore(const meeting *m, uint32_t most_preemptions)
         s.fiber[1].count = 2;
         s.fiber[1].call[1] = call_of(m->from, 1, FIND, m->other_key);
     }
-    // HashFight's writers take turns at the gate: a preemption less leaves little out, and its
-    // schedules are long.
-    most_preemptions -= m->looks || s.design == BH_HASHFIGHT;
+    most_preemptions -= m->looks || m->design->takes_turns;
     if (!search_all(&s, most_preemptions, UINT64_MAX, &schedules, &failing)) {
-        printf("%s and %s: %s\n", kind_names[m->one], kind_names[m->other], m->from->name);
+        printf("%s and %s: design %d, %s\n", kind_names[m->one], kind_names[m->other],
+               (int)m->number, m->from->name);
         search_report(&s, &failing);
     }
     a->scenes++;
@@ -304,9 +193,14 @@ static void all_pairs(void **state)
     const uint32_t preemptions = TEST_SANITIZER ? PREEMPTIONS - 1 : PREEMPTIONS;
     const time_t begin = time(NULL);
 
+    meeting like = {0};
+
     (void)state;
-    for (uint32_t s = 0; s < TEST_COUNT(states); s++) {
-        list_meetings(&states[s]);
+    for (uint32_t d = 0; (like.design = scene_design_at(d, &like.number)) != NULL; d++) {
+        for (uint32_t s = 0; s < like.design->state_count; s++) {
+            like.from = &like.design->states[s];
+            list_meetings(&like);
+        }
     }
     if (seconds == NULL) {
         for (uint32_t m = 0; m < meeting_count; m++) {

@@ -129,7 +129,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     bh_status status;
     bh__hf_table *t;
     arena a = {0, 0};
-    uint64_t bytes, i;
+    uint64_t i;
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
@@ -153,12 +153,8 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
     cut(&a, BH_HF_BUFFER_MOST, 1);
     cut(&a, t->builder->aside_bytes(&checked), 1);
-    if (!bh__block_bytes(a.at, &bytes) || bh__over_budget(&checked, BH_TIER_NEAR, 0, bytes)) {
-        status = bh__fail_over(&checked, BH_TIER_NEAR, bytes);
-    } else if (!bh__block_create(&t->buffer, &small, a.at)) {
-        status = bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
-                          (unsigned long long)a.at);
-    } else {
+    status = bh__table_block(&checked, &small, a.at, &t->buffer);
+    if (!status) {
         a.at = (uint64_t)(uintptr_t)t->buffer.memory;
         t->tail.regions = t->tail.rounds = t->tail.region_lines = t->tail.tail = 0;
         t->tail.tail_room = BH_HF_BUFFER_MOST;

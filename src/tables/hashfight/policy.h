@@ -19,8 +19,8 @@
 #include "primitives/primitives.h"
 #include "storage/arena.h"
 #include "storage/temporary.h"
-#include "tables/hashfight/layout.h"
 #include "tables/budget.h"
+#include "tables/hashfight/layout.h"
 
 /* Pairs that the buffer holds: moving half of them must not cost much more than a call does. */
 #ifndef BH_HF_BUFFER_MOST

@@ -1,5 +1,5 @@
 /* Setting scenes up, running and checking them; see scene.h. */
-#include "sim/support/scene.h"
+#include "sim/support/design.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -8,11 +8,19 @@
 #include "support/history.h"
 #include "support/memory.h"
 
-/* The inside of a table: which keys live where. */
-#define BH_KEY_BYTES 8
-#define BH_VALUE_BYTES 8
-#define BH_APART 0
-#include "tables/dycuckoo/ops.h"
+#define BH_EACH_DESIGN "tables/design_layout.h"
+#include "tables/designs.h"
+
+#define BH_EACH_DESIGN "sim/support/design_declared.h"
+#include "tables/designs.h"
+
+static const struct {
+    bh_design number;
+    const scene_design *scenes;
+} designs[] = {
+#define BH_EACH_DESIGN "sim/support/design_row.h"
+#include "tables/designs.h"
+};
 
 /* --- the system: memory that can be copied as a whole, fibers for threads ---------------- */
 
@@ -164,8 +172,7 @@ typedef struct key_state {
 
 static const scene *current;
 static bh_table *table;
-static uint32_t slots;              // of a bucket
-static uint32_t bucket_bytes;
+static const scene_design *design; // of the scene
 static uint64_t key_of[SCENE_KEYS]; // numbers to keys
 static uint32_t named[SCENE_KEYS];  // the numbers that occur in the scene
 static uint32_t named_count;
@@ -180,10 +187,7 @@ static char sentence[256];
 
 static uint64_t refused; // elements, in all runs so far
 
-static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Keeps the first complaint of a run. */
-static void complain(const char *format, ...)
+void scene_complain(const char *format, ...)
 {
     va_list arguments;
 
@@ -197,44 +201,44 @@ static void complain(const char *format, ...)
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-static bool key_fits(const bh_dy_geometry *geometry, uint32_t number, uint64_t key)
+const scene_design *scene_design_at(uint32_t i, bh_design *number)
 {
-    const bool far = number >= 10;
-    const uint32_t like = number < 8 ? number : 0;
-    const uint32_t home = far ? 1 : like / 4;
-    const uint64_t line = geometry->base > 1 ? bucket_bytes : 0;
-    const bh_hash hash = bh_hash_key(key, &geometry->seed);
-    const bh_dy_places places = bh_dy_places_of(geometry, key, bucket_bytes);
+    if (i >= TEST_COUNT(designs)) {
+        return NULL;
+    }
+    if (number != NULL) {
+        *number = designs[i].number;
+    }
+    return designs[i].scenes;
+}
 
-    if (places.home != geometry->subtable[home].lines + (far ? line : 0) ||
-        places.other != geometry->subtable[1 - home].lines + (far || like % 2 != 0 ? line : 0)) {
-        return false;
+static const scene_design *design_of(bh_design number)
+{
+    for (uint32_t i = 1; i < TEST_COUNT(designs); i++) {
+        if (designs[i].number == number) {
+            return designs[i].scenes;
+        }
     }
-    if (far) {
-        return true;
-    }
-    if ((hash.one & 1) != like / 2 % 2 ||
-        (bh_dy_word_other(hash) & 1) != (like + like / 2) % 2) {
-        return false;
-    }
-    return number < 8 || (hash.one & 127) == (bh_hash_key(key_of[0], &geometry->seed).one & 127);
+    check(number == BH_AUTO || number == designs[0].number, "a scene of design %d", (int)number);
+    return designs[0].scenes;
+}
+
+uint64_t scene_key(uint32_t number)
+{
+    return key_of[number];
 }
 
 static void choose_keys(void)
 {
-    const bh_dy_geometry *geometry = table->policy->geometry(table);
     const uint64_t last = test_width_mask(current->key_bytes);
 
     for (uint32_t number = 0; number < SCENE_KEYS; number++) {
         key_of[number] = number;
     }
-    if (current->design == BH_HASHFIGHT) {
-        return;
-    }
-    for (uint32_t number = 0; number < SCENE_KEYS; number++) {
+    for (uint32_t number = 0; number < SCENE_KEYS && design->fits != NULL; number++) {
         // Distinct, because number n looks among the keys that are n modulo 12.
         uint64_t key = number;
-        while (!key_fits(geometry, number, key)) {
+        while (!design->fits(table, number, key)) {
             key += SCENE_KEYS;
             check(key < last, "no key fits number %u", number);
         }
@@ -242,7 +246,7 @@ static void choose_keys(void)
     }
 }
 
-static uint32_t number_of(uint64_t key)
+uint32_t scene_number_of(uint64_t key)
 {
     uint32_t number = (uint32_t)(key % SCENE_KEYS);
     return key_of[number] == key ? number : SCENE_KEYS;
@@ -336,7 +340,7 @@ static void make_batch(const scene_call *call)
         }
     }
     if (status != BH_OK && status != BH_ERR_FULL) {
-        complain("a batch answered %s: %s", bh_status_name(status), bh_error_detail());
+        scene_complain("a batch answered %s: %s", bh_status_name(status), bh_error_detail());
         return;
     }
     for (uint32_t i = 0; i < call->count; i++) {
@@ -347,7 +351,7 @@ static void make_batch(const scene_call *call)
     stamp++;
     refused += not_done;
     if ((not_done > 0) != (status == BH_ERR_FULL)) {
-        complain("a batch answered %s, and left out %u", bh_status_name(status), not_done);
+        scene_complain("a batch answered %s, and left out %u", bh_status_name(status), not_done);
     }
 }
 
@@ -361,15 +365,15 @@ static uint32_t export_all(key_state found[SCENE_KEYS])
 
     memset(found, 0, SCENE_KEYS * sizeof *found);
     if (bh_export(table, &cursor, keys, values, SCENE_KEYS + 1, &count) != BH_OK) {
-        complain("bh_export failed: %s", bh_error_detail());
+        scene_complain("bh_export failed: %s", bh_error_detail());
         return 0;
     }
     for (uint64_t i = 0; i < count; i++) {
-        uint32_t number = number_of(test_load(keys, current->key_bytes, i));
+        uint32_t number = scene_number_of(test_load(keys, current->key_bytes, i));
         if (number == SCENE_KEYS) {
-            complain("bh_export gives a key that nobody inserted");
+            scene_complain("bh_export gives a key that nobody inserted");
         } else if (found[number].present) {
-            complain("bh_export gives key %u twice", number);
+            scene_complain("bh_export gives key %u twice", number);
         } else {
             found[number].present = true;
             found[number].value = test_load(values, current->value_bytes, i);
@@ -409,7 +413,7 @@ static void make_call(const scene_call *call)
     case SCENE_STATS:
         status = bh_table_get_stats(table, &stats);
         if (stats.keys > stats.slots) {
-            complain("the table says that it has %llu keys in %llu slots",
+            scene_complain("the table says that it has %llu keys in %llu slots",
                      (unsigned long long)stats.keys, (unsigned long long)stats.slots);
         }
         break;
@@ -417,7 +421,7 @@ static void make_call(const scene_call *call)
     stamp++;
     // A smaller table may have no place for some key; then the table stays as large as it was.
     if (status != BH_OK && !(call->what == SCENE_COMPACT && status == BH_ERR_FULL)) {
-        complain("a call on the whole table answered %s: %s", bh_status_name(status),
+        scene_complain("a call on the whole table answered %s: %s", bh_status_name(status),
              bh_error_detail());
     }
 }
@@ -434,120 +438,13 @@ static void play(void *argument, uint32_t fiber)
 
 /* --- checks ------------------------------------------------------------------------------ */
 
-static uint64_t word_at(uint64_t address)
-{
-    uint64_t word = 0;
-    memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
-    return word;
-}
-
-/* Guests of each bucket's keys, by their counter in its filter. */
-#define BUCKETS_MOST 256
-static uint8_t guests[BUCKETS_MOST][BH_DY_FILTER_COUNTERS];
-
-/* A number for each bucket; subtables of a scene lie in one arena. */
-static uint8_t *guests_of(const bh_dy_geometry *geometry, uint64_t line, uint32_t counter)
-{
-    uint64_t number = 0;
-
-    for (uint32_t t = 0; t < geometry->subtables; t++) {
-        uint64_t first = geometry->subtable[t].lines;
-        uint64_t buckets = bh_dy_buckets(geometry, t);
-        if (line - first < buckets * bucket_bytes) {
-            number += (line - first) / bucket_bytes;
-            break;
-        }
-        number += buckets;
-    }
-    check(number < BUCKETS_MOST, "the table is larger than a scene's should be");
-    return &guests[number][(counter - BH_DY_FILTER_SHIFT) / 2];
-}
-
-/* One bucket: no lock left, and each key where a reader looks for it. Answers its keys. */
-static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
-{
-    const uint64_t meta = word_at(line);
-    const uint32_t used = bh_dy_used(meta, slots);
-
-    if ((meta & BH_DY_LOCK) != 0) {
-        complain("a bucket is still locked");
-    }
-    if ((bh_dy_maybe_guests(meta, slots) & ~used) != 0) {
-        complain("a free slot is a guest's");
-    }
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        const uint64_t key =
-            test_load((const void *)(uintptr_t)(line + 8), current->key_bytes, slot);
-        const bh_dy_places places = bh_dy_places_of(geometry, key, bucket_bytes);
-        const bool is_guest = (bh_dy_maybe_guests(meta, slots) >> slot & 1) != 0;
-
-        if ((used >> slot & 1) == 0) {
-            continue;
-        }
-        if ((is_guest ? places.other : places.home) != line) {
-            complain("key %u is in a bucket that is %s", number_of(key),
-                     places.home == line    ? "its home, and counts as a guest"
-                     : places.other == line ? "its other one, and does not count as a guest"
-                                            : "none of its two");
-        } else if (is_guest) {
-            *guests_of(geometry, places.home, places.counter) += 1;
-        }
-    }
-    return bh_count(used);
-}
-
-/* The counters say how many guests there are; three may be more, or fewer later on. */
-static void check_filter(const bh_dy_geometry *geometry, uint64_t line)
-{
-    for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
-        const uint32_t counter = bh_dy_counter_of(c);
-        const uint64_t counted = bh_dy_counted(word_at(line), counter);
-        const uint32_t there = *guests_of(geometry, line, counter);
-        if (counted != there && counted < 3) {
-            complain("a filter counts %u guests, and there are %u", (uint32_t)counted, there);
-        }
-    }
-}
-
-static void check_buckets(void)
-{
-    const bh_dy_geometry *geometry = table->policy->geometry(table);
-    uint64_t keys = 0;
-
-    memset(guests, 0, sizeof guests);
-    for (uint32_t t = 0; t < geometry->subtables; t++) {
-        for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
-            keys += check_bucket(geometry, geometry->subtable[t].lines + b * bucket_bytes);
-        }
-    }
-    for (uint32_t t = 0; t < geometry->subtables; t++) {
-        for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
-            check_filter(geometry, geometry->subtable[t].lines + b * bucket_bytes);
-        }
-    }
-    if (keys != table->keys) {
-        complain("%llu slots are in use, and the table counts %llu keys", (unsigned long long)keys,
-                 (unsigned long long)table->keys);
-    }
-    if (table->keys + table->room != table->max_keys) {
-        complain("%llu keys and room for %llu, of %llu in all", (unsigned long long)table->keys,
-                 (unsigned long long)table->room, (unsigned long long)table->max_keys);
-    }
-}
-
-/* The inside of the table when no call runs. What lies where in HashFight's an export sees: it looks
- * at every place that may hold a key, and find_all() at those where a lookup would. */
+/* The inside of the table when no call runs. */
 static void check_inside(void)
 {
     if (table->gate.word != 0) {
-        complain("the gate is not free: %#llx", (unsigned long long)table->gate.word);
+        scene_complain("the gate is not free: %#llx", (unsigned long long)table->gate.word);
     }
-    if (current->design != BH_HASHFIGHT) {
-        check_buckets();
-    } else if (table->keys > table->max_keys || table->max_keys > table->slots) {
-        complain("%llu keys, room for %llu, %llu slots", (unsigned long long)table->keys,
-                 (unsigned long long)table->max_keys, (unsigned long long)table->slots);
-    }
+    design->inspect(table);
 }
 
 /* What bh_find says of the scene's keys. */
@@ -562,7 +459,7 @@ static void find_all(key_state found[SCENE_KEYS])
         test_store(keys, current->key_bytes, i, key_of[named[i]]);
     }
     if (bh_find(table, keys, named_count, values, outcomes) != BH_OK) {
-        complain("bh_find failed: %s", bh_error_detail());
+        scene_complain("bh_find failed: %s", bh_error_detail());
     }
     for (uint32_t i = 0; i < named_count; i++) {
         key_state *state = &found[named[i]];
@@ -581,11 +478,11 @@ static void check_content(key_state found[SCENE_KEYS])
     for (uint32_t number = 0; number < SCENE_KEYS && !failed; number++) {
         if (found[number].present != exported[number].present ||
             found[number].value != exported[number].value) {
-            complain("bh_find and bh_export do not agree about key %u", number);
+            scene_complain("bh_find and bh_export do not agree about key %u", number);
         }
     }
     if (count != table->keys) {
-        complain("bh_export gives %u keys of %llu", count, (unsigned long long)table->keys);
+        scene_complain("bh_export gives %u keys of %llu", count, (unsigned long long)table->keys);
     }
 }
 
@@ -606,11 +503,11 @@ static void check_histories(const key_state found[SCENE_KEYS])
         }
         if (count == 0) {
             if (before->present != after->present || before->value != after->value) {
-                complain("key %u was touched by nobody and has changed", number);
+                scene_complain("key %u was touched by nobody and has changed", number);
             }
         } else if (!history_check_key(of_key, count, current->value_bytes, before->present,
                                       before->value, after->present, after->value)) {
-            complain("the answers about key %u fit no order of its operations", number);
+            scene_complain("the answers about key %u fit no order of its operations", number);
         }
     }
 }
@@ -620,7 +517,7 @@ static const char *check_run(bool ended)
     key_state found[SCENE_KEYS];
 
     if (!ended) {
-        complain("the run does not end");
+        scene_complain("the run does not end");
     }
     if (!failed) {
         check_inside(); // first: a lock that is left over would hold up those who look
@@ -641,6 +538,7 @@ void scene_set_up(const scene *s)
     bh_table_options options;
 
     current = s;
+    design = design_of((bh_design)s->design);
     arena_used = 0;
     failed = false;
     event_count = 0;
@@ -650,13 +548,11 @@ void scene_set_up(const scene *s)
     options.dycuckoo.subtables = s->subtables;
     options.dycuckoo.values_apart = s->apart;
     options.dycuckoo.spread = s->spread ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
-    options.max_fill = s->max_percent / 100.0;
+    options.max_fill = design->fill_follows ? 0 : s->max_percent / 100.0;
     options.seed = s->seed;
     options.seed_fixed = 1;
     options.duplicates = s->ordered ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
     check_status(bh_table_create(context_in_arena(), &options, &table), BH_OK);
-    slots = BH_DY_SLOTS(s->key_bytes, s->value_bytes, s->apart);
-    bucket_bytes = BH_DY_BUCKET(s->key_bytes, s->value_bytes, s->apart);
     choose_keys();
     find_named();
     for (uint32_t c = 0; c < s->start_count; c++) {
@@ -737,7 +633,7 @@ static void print_calls(FILE *to, const char *indent, const scene_call *calls, u
 void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedule *schedule)
 {
     fprintf(to, "static void %s(void **state)\n{\n    static const scene s = {\n", name);
-    if (s->design != BH_AUTO) {
+    if (s->design != BH_AUTO && (bh_design)s->design != designs[0].number) {
         fprintf(to, "        .design = %u,\n", s->design);
     }
     fprintf(to, "        .key_bytes = %u,\n        .value_bytes = %u,\n        .subtables = %u,\n",

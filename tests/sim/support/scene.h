@@ -7,18 +7,8 @@
  * each run everything that can be known is checked: every answer against a linearizable history of
  * its key, the content by bh_find and by bh_export, the counts, and the inside of the table.
  *
- * Keys have numbers, and a number says where its key lives in a table that has not grown:
- *
- *     number   home           other bucket          next index bit, in home and in the other
- *     0 .. 3   subtable 0.0   subtable 1.number%2   number / 2 % 2, (number + number / 2) % 2
- *     4 .. 7   subtable 1.0   subtable 0.number%2   the same
- *     8, 9     as 0, and with key 0's counter in home's filter, whatever the size
- *     10, 11   subtable 1.1   subtable 0.1          any
- *
- * A subtable of one bucket has no bucket 1: read 0 then. The tables have 2 slots per bucket, and
- * the smallest has one bucket per subtable, see cmake/library.cmake.
- *
- * In a scene of HashFight a number is its key; subtables, apart, spread and max_percent say nothing.
+ * Keys have numbers, and where the key of a number lives in a table that has not grown the design says
+ * (design.h). Tables are the smallest that there can be, see cmake/library.cmake.
  */
 #ifndef BULKHASH_TESTS_SIM_SUPPORT_SCENE_H
 #define BULKHASH_TESTS_SIM_SUPPORT_SCENE_H
@@ -62,7 +52,7 @@ typedef struct scene_fiber {
 } scene_fiber;
 
 typedef struct scene {
-    uint8_t design; /* a bh_design; BH_AUTO is DyCuckoo */
+    uint16_t design; /* a bh_design */
     uint8_t key_bytes;
     uint8_t value_bytes;
     uint8_t subtables;
