@@ -11,6 +11,7 @@
 #ifndef BH_TABLES_BUDGET_H
 #define BH_TABLES_BUDGET_H
 
+#include "base/error.h"
 #include "tables/table.h"
 
 /* Whether a table that keeps `kept` bytes in a tier would pass its budget with so many more. */
