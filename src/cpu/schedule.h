@@ -109,6 +109,26 @@ BH_FN void BH_DESIGN(let_go)(const bh__slice *slice, const BH_DESIGN(flight) *fl
     (void)to_write;
 }
 
+/* Steps an operation, if its region is there, and has the next region brought. */
+BH_FN bh_answer BH_DESIGN(advance)(bh__slice *slice, BH_DESIGN(flight) *flight, uint32_t kind)
+{
+    const int to_write = kind != BH_FIND;
+    bh_answer answer = BH_RETRY;
+#ifdef BH_DESIGN_TIERS
+    bh_region next = {0, 0, BH_TIER_NEAR}; /* gcc does not see that NEXT sets it */
+#else
+    bh_region next;
+#endif
+
+    if (BH_DESIGN(is_there)(slice, flight, to_write))
+        answer = BH_DESIGN(step)(slice, &flight->op, kind, flight->region, &next);
+    if (answer != BH_RETRY)
+        BH_DESIGN(let_go)(slice, flight, to_write);
+    if (answer == BH_NEXT)
+        BH_DESIGN(bring)(slice, flight, next, to_write);
+    return answer;
+}
+
 /* Begins the next element of the slice in a place of the window. */
 BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t index,
                              BH_DESIGN(flight) *flight)
@@ -140,15 +160,9 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
         BH_DESIGN(launch)(&slice, kind, begun, &window[begun]);
     while (end != window) {
         uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
-        bh_region next;
-        bh_answer answer = BH_RETRY;
+        bh_answer answer = BH_DESIGN(advance)(&slice, flight, op);
 
-        if (BH_DESIGN(is_there)(&slice, flight, op != BH_FIND))
-            answer = BH_DESIGN(step)(&slice, &flight->op, op, flight->region, &next);
-        if (answer != BH_RETRY)
-            BH_DESIGN(let_go)(&slice, flight, op != BH_FIND);
         if (answer == BH_NEXT) {
-            BH_DESIGN(bring)(&slice, flight, next, op != BH_FIND);
             waits = 0;
         } else if (answer == BH_RETRY) {
             if (++waits >= 2 * (uint32_t)(end - window)) {
@@ -205,17 +219,8 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         bh_answer answer;
 
         do {
-            const int to_write = flight->op.op != BH_FIND;
-            bh_region next;
-
-            answer = BH_RETRY;
-            if (BH_DESIGN(is_there)(slice, flight, to_write))
-                answer = BH_DESIGN(step)(slice, &flight->op, flight->op.op, flight->region, &next);
-            if (answer != BH_RETRY)
-                BH_DESIGN(let_go)(slice, flight, to_write);
-            if (answer == BH_NEXT)
-                BH_DESIGN(bring)(slice, flight, next, to_write);
-            else if (answer == BH_RETRY && ++waits % 64 == 0)
+            answer = BH_DESIGN(advance)(slice, flight, flight->op.op);
+            if (answer == BH_RETRY && ++waits % 64 == 0)
                 slice->system->yield(slice->system->state);
         } while (answer == BH_NEXT || answer == BH_RETRY);
         if (answer == BH_STALL)
