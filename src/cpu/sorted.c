@@ -25,8 +25,8 @@ uint64_t bh__sorted_bytes(const bh_table *table, uint64_t n)
 {
     const bh_table_options *o = &table->options;
 
-    return 3 * lines_up(8 * PARTS) + lines_up(n * o->key_bytes) + lines_up(n * 4) +
-           lines_up(n * o->value_bytes) + lines_up(n);
+    return 3 * bh__lines_up(8 * PARTS) + bh__lines_up(n * o->key_bytes) + bh__lines_up(n * 4) +
+           bh__lines_up(n * o->value_bytes) + bh__lines_up(n);
 }
 
 static chunk_memory cut_memory(const bh__sorted *sorted, const bh_table *table)
@@ -39,10 +39,10 @@ static chunk_memory cut_memory(const bh__sorted *sorted, const bh_table *table)
     m.counts = (uint64_t *)(void *)at;
     m.keys_at = m.counts + PARTS;
     m.index_at = m.keys_at + PARTS;
-    m.keys = at + 3 * lines_up(8 * PARTS);
-    m.index = (uint32_t *)(void *)(m.keys + lines_up(n * o->key_bytes));
-    m.values = (unsigned char *)m.index + lines_up(n * 4);
-    m.outcomes = m.values + lines_up(n * o->value_bytes);
+    m.keys = at + 3 * bh__lines_up(8 * PARTS);
+    m.index = (uint32_t *)(void *)(m.keys + bh__lines_up(n * o->key_bytes));
+    m.values = (unsigned char *)m.index + bh__lines_up(n * 4);
+    m.outcomes = m.values + bh__lines_up(n * o->value_bytes);
     return m;
 }
 

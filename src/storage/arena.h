@@ -7,13 +7,13 @@
 
 #include "base/checked.h"
 
-typedef struct arena {
+typedef struct bh__arena {
     uint64_t at;    /* address of what is free, or, without memory, bytes so far */
     int overflowed; /* the sum does not fit in 64 bits */
-} arena;
+} bh__arena;
 
 /* An array of so many elements, aligned to a line of 64 bytes. */
-static inline uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
+static inline uint64_t bh__cut(bh__arena *a, uint64_t elements, uint64_t bytes)
 {
     uint64_t array = a->at, size;
 
@@ -24,12 +24,12 @@ static inline uint64_t cut(arena *a, uint64_t elements, uint64_t bytes)
 }
 
 /* Bytes that fit in 63 bits, up to whole lines. */
-static inline uint64_t lines_up(uint64_t bytes)
+static inline uint64_t bh__lines_up(uint64_t bytes)
 {
     return (bytes + 63) / 64 * 64;
 }
 
-static inline void *pointer(uint64_t address)
+static inline void *bh__pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address;
 }

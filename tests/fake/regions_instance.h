@@ -3,9 +3,9 @@
 #include "tables/dycuckoo/ops.h"
 #include "tables/dycuckoo/regions.h"
 
-#define DY(name) BH_NAME(bh_dy_##name)
+#define BH_DY(name) BH_NAME(bh_dy_##name)
 #define FAKE(name) BH_NAME(fake_##name)
-#define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 static BH_KEY FAKE(key)(const bh__cuda_job *job, const element *e)
 {
@@ -27,16 +27,16 @@ static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, element *e, ui
     const bool has_room = job->room >= job->count || job->room_taken + count <= job->room;
     const uint64_t inserted = slice->inserted;
     uint64_t kept = 0;
-    _Alignas(64) unsigned char copy[BUCKET];
+    _Alignas(64) unsigned char copy[BH_DY_BUCKET_BYTES];
 
     memcpy(copy, bh_dy_at(line), sizeof copy);
     for (uint64_t i = 0; i < count; i++) {
-        DY(op) op;
+        BH_DY(op) op;
         bh_dy_settled settled;
         bool listed;
 
         slice->room = has_room;
-        settled = DY(settle)(slice, &op, FAKE(key)(job, &e[i]), e[i].at, slice->op, e[i].counter,
+        settled = BH_DY(settle)(slice, &op, FAKE(key)(job, &e[i]), e[i].at, slice->op, e[i].counter,
                              (uintptr_t)copy);
         if (settled == BH_DY_SETTLED)
             FAKE(tell)(slice, done, &e[i], op.outcome);
@@ -56,16 +56,16 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const element *e, ui
                        uint64_t line, uint8_t *done)
 {
     const bh_dy_geometry *geometry = slice->geometry;
-    DY(sending) sending;
+    BH_DY(sending) sending;
 
-    DY(begin_sending)(&sending, line, (job->slice.hints & BH_HINT_TURNOVER) != 0);
+    BH_DY(begin_sending)(&sending, line, (job->slice.hints & BH_HINT_TURNOVER) != 0);
     for (uint64_t i = 0; i < count; i++) {
         const BH_VALUE value =
             BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[e[i].at] : 0;
         bh_dy_sent sent;
 
         do
-            sent = DY(send_away)(geometry, &sending, FAKE(key)(job, &e[i]), value);
+            sent = BH_DY(send_away)(geometry, &sending, FAKE(key)(job, &e[i]), value);
         while (sent == BH_DY_NOT_YET);
         job->moved |= sent == BH_DY_REPLACED;
         if (sent == BH_DY_NOWHERE) {
@@ -104,8 +104,8 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
             const uint64_t spot = e[first].spot;
             uint32_t buckets;
             const uint64_t line = bh_dy_region_line(geometry, &regions, spot >> REGION_BITS,
-                                                    BUCKET, &buckets) +
-                                  BUCKET * (spot & ((1u << REGION_BITS) - 1));
+                                                    BH_DY_BUCKET_BYTES, &buckets) +
+                                  BH_DY_BUCKET_BYTES * (spot & ((1u << REGION_BITS) - 1));
 
             if ((spot & ((1u << REGION_BITS) - 1)) >= buckets)
                 abort();
@@ -124,9 +124,9 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
     free(kept);
 }
 
-#undef DY
+#undef BH_DY
 #undef FAKE
-#undef BUCKET
+#undef BH_DY_BUCKET_BYTES
 #endif
 
 #undef BH_KEY_BYTES

@@ -2,11 +2,11 @@
 #if BH_APART < BH_DESIGN_INSTANCES
 #include BH_DESIGN_OPS
 
-#define GPU(name) BH_DESIGN(gpu_##name)
+#define BH_GPU(name) BH_DESIGN(gpu_##name)
 
 #include "cuda/device/look.h"
 
-int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
     BH_DESIGN(look_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
@@ -14,7 +14,7 @@ int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 
 /* Whether the key of an element is to have its bit set: it would be inserted and is not there, or
  * any key is. All lanes of the warp come here. */
-BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
+BH_FN int BH_GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
     BH_DESIGN(op) op;
@@ -29,18 +29,18 @@ BH_FN int GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 
 /* The element that stands for its `every` neighbours: none of a fixed place, for what lies in an
  * array may be periodic. */
-BH_FN uint64_t GPU(sampled)(const bh__cuda_job *job, uint64_t item)
+BH_FN uint64_t BH_GPU(sampled)(const bh__cuda_job *job, uint64_t item)
 {
     return item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
 }
 
 /* A key's bit is set by one of those that bring it, and that one counts: so equal keys count once,
  * and so do keys that share a bit. */
-__global__ void GPU(survey_kernel)(bh__cuda_job *job)
+__global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
 {
     const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const uint64_t at = GPU(sampled)(job, item);
-    int sets = GPU(surveys)(job, at, item < job->count);
+    const uint64_t at = BH_GPU(sampled)(job, item);
+    int sets = BH_GPU(surveys)(job, at, item < job->count);
 
     if (sets) {
         const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
@@ -55,13 +55,13 @@ __global__ void GPU(survey_kernel)(bh__cuda_job *job)
         atomicAdd((unsigned long long *)&job->fresh, (unsigned long long)sets);
 }
 
-int GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
-    GPU(survey_kernel)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    BH_GPU(survey_kernel)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
 }
 
-#undef GPU
+#undef BH_GPU
 #endif
 
 #undef BH_KEY_BYTES

@@ -64,12 +64,12 @@
 #ifndef BH_CUDA_KERNEL
 #define BH_CUDA_KERNEL(name) cuda_##name
 #endif
-#define DEVICE(name) BH_DESIGN(BH_CUDA_KERNEL(name))
+#define BH_KERNEL(name) BH_DESIGN(BH_CUDA_KERNEL(name))
 
 #include "cuda/device/slice.h"
 
 /* Carries an operation to its end, or until it stalls. */
-BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_answer BH_KERNEL(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, uint32_t kind)
 {
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
@@ -91,7 +91,7 @@ BH_FN bh_answer DEVICE(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, 
  * from its: as if the first had come first, the others behind it, and the last one last. Without
  * that, thousands of equal keys would wait for each other's lock one by one.
  */
-BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind, uint32_t here)
+BH_FN uint32_t BH_KERNEL(twins)(const bh__slice *slice, uint32_t at, uint32_t kind, uint32_t here)
 {
     const uint32_t lane = threadIdx.x % 32;
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
@@ -104,7 +104,7 @@ BH_FN uint32_t DEVICE(twins)(const bh__slice *slice, uint32_t at, uint32_t kind,
 }
 
 /* The value that stands for those of the twins. */
-BH_FN BH_VALUE DEVICE(twins_value)(const bh__slice *slice, uint32_t at, uint32_t kind,
+BH_FN BH_VALUE BH_KERNEL(twins_value)(const bh__slice *slice, uint32_t at, uint32_t kind,
                                    uint32_t twins)
 {
     const BH_VALUE mine = BH_VALUE_BYTES && slice->values ? ((const BH_VALUE *)slice->values)[at] : 0;
@@ -120,7 +120,7 @@ BH_FN BH_VALUE DEVICE(twins_value)(const bh__slice *slice, uint32_t at, uint32_t
 
 /* The first of the twins is done, or not: gives the others its value, which is `value` unless its key was
  * `found`. */
-BH_FN void DEVICE(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
+BH_FN void BH_KERNEL(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
                                 int found, BH_VALUE value)
 {
     BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at;
@@ -134,7 +134,7 @@ BH_FN void DEVICE(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t tw
 }
 
 /* The host wants to know of keys that are not there: their values stay as they were. */
-BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
+BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
 {
     if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
@@ -146,11 +146,11 @@ BH_FN void DEVICE(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIG
  * `room` says whether there is room for a new key, or that it has not been asked. Answers what has
  * happened.
  */
-BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                               uint32_t kind, int room, uint32_t here, int stage)
 {
     const uint32_t lane = threadIdx.x % 32;
-    const uint32_t twins = DEVICE(twins)(common, at, kind, here);
+    const uint32_t twins = BH_KERNEL(twins)(common, at, kind, here);
     const int works = lane / BH_CUDA_TILE == bh_first(twins) / BH_CUDA_TILE;
     bh__slice slice = *common;
     BH_DESIGN(op) op = {};
@@ -160,7 +160,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
 
     bh_cuda_stamp_begin(at);
     if (twins & (twins - 1)) {
-        value = DEVICE(twins_value)(&slice, at, kind, twins);
+        value = BH_KERNEL(twins_value)(&slice, at, kind, twins);
         slice.values = &value - at; /* what this element brings */
     }
     slice.hints |= stage == BH_CUDA_HOME_FULL ? BH_HINT_LATER : 0;
@@ -169,7 +169,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
-        answer = DEVICE(carry)(&slice, &op, at, kind);
+        answer = BH_KERNEL(carry)(&slice, &op, at, kind);
     parks = stage == BH_CUDA_HOME_FULL && answer == BH_STALL &&
             (slice.reasons & BH_REASON_PLACE) && slice.looks;
     if (twins & (twins - 1)) {
@@ -180,7 +180,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
         parks = __shfl_sync(twins, parks, first_of);
         room = __shfl_sync(twins, room, first_of);
         if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice.values_out)
-            DEVICE(twins_answer)(&slice, at, twins, answer == BH_DONE, first == BH_FOUND, value);
+            BH_KERNEL(twins_answer)(&slice, at, twins, answer == BH_DONE, first == BH_FOUND, value);
         if (lane != bh_first(twins)) {
             op.outcome = bh_rest(kind, first);
             slice.assigned = answer == BH_DONE && op.outcome == BH_ASSIGNED;
@@ -196,7 +196,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
         bh_cuda_stamp_end(at);
     if (slice.moved)
         job->moved = 1;
-    DEVICE(note_missing)(job, kind, &op);
+    BH_KERNEL(note_missing)(job, kind, &op);
     return (slice.inserted ? BH_CUDA_INSERTED : 0) | (slice.erased ? BH_CUDA_ERASED : 0) |
            (slice.assigned ? BH_CUDA_ASSIGNED : 0);
 }
@@ -206,7 +206,7 @@ BH_FN uint32_t DEVICE(finish)(bh__cuda_job *job, const bh__slice *common, uint32
  * group takes neighbours, one after the other: they may have been parked bucket by bucket
  * (regions.h), and all lanes of a warp would want the same lock.
  */
-BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
+BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
@@ -224,7 +224,7 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
 
         if (i < count)
             bh_cuda_count(&counts,
-                          DEVICE(finish)(job, &common, at, bh_cuda_kind(&common, kind, at),
+                          BH_KERNEL(finish)(job, &common, at, bh_cuda_kind(&common, kind, at),
                                          room, here, stage));
         __syncwarp();
     }
@@ -242,7 +242,7 @@ BH_FN void DEVICE(each)(bh__cuda_job *job, uint32_t kind, int stage)
  *
  * Those for whose search there is no allowance stall at their first step.
  */
-BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
+BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 {
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
@@ -298,7 +298,7 @@ BH_FN void DEVICE(search_all)(bh__cuda_job *job, uint32_t kind)
 
 #if BH_CUDA_TILE == 1
 /* An element's first step; what has happened is counted. */
-BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                               uint32_t kind, int room, bh_cuda_counts *counts)
 {
     bh__slice slice = *common;
@@ -313,7 +313,7 @@ BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;
     if (answer == BH_DONE) {
-        DEVICE(note_missing)(job, kind, &op);
+        BH_KERNEL(note_missing)(job, kind, &op);
         bh_cuda_stamp_end(at);
     }
     bh_cuda_reason(job, answer == BH_STALL, slice.reasons);
@@ -325,7 +325,7 @@ BH_FN bh_answer DEVICE(begin)(bh__cuda_job *job, const bh__slice *common, uint32
 
 /* What becomes of `count` of those that are parked. In the schedule `lanes` they are carried to
  * their ends; `sift` lists them for the next kernel. */
-BH_FN uint32_t DEVICE(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
+BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
                               const uint32_t *parked, uint32_t count, int sifts)
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -338,7 +338,7 @@ BH_FN uint32_t DEVICE(unpark)(bh__cuda_job *job, const bh__slice *common, uint32
     } else if (lane < count) {
         const uint32_t at = parked[lane] & ~BH_CUDA_PARKED_ROOM;
 
-        happened = DEVICE(finish)(job, common, at, bh_cuda_kind(common, kind, at),
+        happened = BH_KERNEL(finish)(job, common, at, bh_cuda_kind(common, kind, at),
                                   (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
                                   0xffffffffu >> (32 - count), BH_CUDA_FRESH);
     }
@@ -347,7 +347,7 @@ BH_FN uint32_t DEVICE(unpark)(bh__cuda_job *job, const bh__slice *common, uint32
 }
 
 /* The schedules `sift` and `lanes`: a warp has 32 elements for each round. */
-BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts)
+BH_FN void BH_KERNEL(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts)
 {
     __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
     uint32_t *const parked = parking[threadIdx.x / 32];
@@ -366,7 +366,7 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
         uint32_t parks;
 
         if (i < count)
-            answer = DEVICE(begin)(job, &common, at, what, room, &counts);
+            answer = BH_KERNEL(begin)(job, &common, at, what, room, &counts);
         __syncwarp();
         if (__any_sync(0xffffffffu, answer == BH_STALL))
             bh_cuda_stall(job, at, answer == BH_STALL);
@@ -378,35 +378,35 @@ BH_FN void DEVICE(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, 
         if (waiting >= 32) {
             waiting -= 32;
             bh_cuda_count(&counts,
-                          DEVICE(unpark)(job, &common, kind, parked + waiting, 32, sifts));
+                          BH_KERNEL(unpark)(job, &common, kind, parked + waiting, 32, sifts));
         }
     }
     if (waiting)
-        bh_cuda_count(&counts, DEVICE(unpark)(job, &common, kind, parked, waiting, sifts));
+        bh_cuda_count(&counts, BH_KERNEL(unpark)(job, &common, kind, parked, waiting, sifts));
     bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
 }
 #endif
 
 #if BH_CUDA_WAY == BH_CUDA_VOTER
 /* What is kept of an element that was refused. */
-typedef struct DEVICE(refused) {
+typedef struct BH_KERNEL(refused) {
     BH_DESIGN(op) op;
     bh_region region;
-} DEVICE(refused);
+} BH_KERNEL(refused);
 
 /* The elements of a tile's threads: a bit for each thread, and the same in all of them. */
-typedef struct DEVICE(turns) {
+typedef struct BH_KERNEL(turns) {
     uint32_t left;    /* whose is not finished */
     uint32_t begun;   /* of those, whose has been refused: it goes on from what was kept of it */
     uint32_t room;    /* whose has room for a new key */
     uint32_t done;    /* whose has an outcome */
     uint32_t last;    /* the number of the thread whose turn it was last */
     uint32_t refused; /* so many answers in a row were BH_RETRY */
-} DEVICE(turns);
+} BH_KERNEL(turns);
 
 /* Carries an element to its end, or until it stalls or is refused. */
-BH_FN bh_answer DEVICE(carry_on)(bh__cuda_job *job, bh__slice *slice, DEVICE(turns) *turns,
-                                 DEVICE(refused) *kept, uint32_t at, uint32_t kind,
+BH_FN bh_answer BH_KERNEL(carry_on)(bh__cuda_job *job, bh__slice *slice, BH_KERNEL(turns) *turns,
+                                 BH_KERNEL(refused) *kept, uint32_t at, uint32_t kind,
                                  BH_DESIGN(op) *op)
 {
     const uint32_t bit = 1u << turns->last;
@@ -465,14 +465,14 @@ BH_FN bh_answer DEVICE(carry_on)(bh__cuda_job *job, bh__slice *slice, DEVICE(tur
  * Only when each element left has been refused in a row does the tile wait (bh_turn): two tiles, in
  * lockstep, may each want what the other one is about to take.
  */
-BH_FN void DEVICE(in_turn)(bh__cuda_job *job, uint32_t kind)
+BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
 {
-    __shared__ DEVICE(refused) kept[BH_CUDA_BLOCK];
+    __shared__ BH_KERNEL(refused) kept[BH_CUDA_BLOCK];
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const uint32_t own = i >= job->count ? 0 : job->names ? job->names[i] : (uint32_t)i;
     const uint32_t tile = bh_cuda_mask(), lane = bh_cuda_lane();
-    DEVICE(turns) turns = {__ballot_sync(tile, i < job->count) >> bh_first(tile), 0, 0, 0,
+    BH_KERNEL(turns) turns = {__ballot_sync(tile, i < job->count) >> bh_first(tile), 0, 0, 0,
                            BH_CUDA_TILE - 1, 0};
     bh_cuda_counts counts = {0, 0, 0};
     uint8_t outcome = BH_NOT_DONE;
@@ -494,7 +494,7 @@ BH_FN void DEVICE(in_turn)(bh__cuda_job *job, uint32_t kind)
         if (!bh_cuda_share32(goes))
             continue;
         turns.last = next;
-        answer = DEVICE(carry_on)(job, &slice, &turns, &kept[threadIdx.x - lane + next], at, what,
+        answer = BH_KERNEL(carry_on)(job, &slice, &turns, &kept[threadIdx.x - lane + next], at, what,
                                   &op);
         counts.inserted += (uint32_t)slice.inserted;
         counts.erased += (uint32_t)slice.erased;
@@ -513,7 +513,7 @@ BH_FN void DEVICE(in_turn)(bh__cuda_job *job, uint32_t kind)
         if (lane == next)
             outcome = op.outcome;
         bh_cuda_stamp_end(at);
-        DEVICE(note_missing)(job, what, &op);
+        BH_KERNEL(note_missing)(job, what, &op);
     }
     if (turns.done >> lane & 1 && common.outcomes)
         common.outcomes[own] = outcome;
@@ -529,123 +529,123 @@ BH_FN void DEVICE(in_turn)(bh__cuda_job *job, uint32_t kind)
  * a kind.
  */
 #if !BH_CUDA_SLICES_ONLY
-__global__ void DEVICE(insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(insert)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_INSERT, BH_CUDA_FRESH);
+    BH_KERNEL(each)(job, BH_INSERT, BH_CUDA_FRESH);
 }
 
-__global__ void DEVICE(erase)(bh__cuda_job *job)
+__global__ void BH_KERNEL(erase)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_ERASE, BH_CUDA_FRESH);
+    BH_KERNEL(each)(job, BH_ERASE, BH_CUDA_FRESH);
 }
 
-__global__ void DEVICE(add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(add)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_ADD, BH_CUDA_FRESH);
+    BH_KERNEL(each)(job, BH_ADD, BH_CUDA_FRESH);
 }
 
-__global__ void DEVICE(mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
+    BH_KERNEL(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
 }
 
 #ifdef BH_DESIGN_STAGES
-__global__ void DEVICE(sift_insert)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_insert)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_INSERT, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_INSERT, rounds, 1);
 }
 
-__global__ void DEVICE(other_insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_insert)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(last_insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_insert)(bh__cuda_job *job)
 {
-    DEVICE(search_all)(job, BH_INSERT);
+    BH_KERNEL(search_all)(job, BH_INSERT);
 }
 
-__global__ void DEVICE(sift_erase)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_erase)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_ERASE, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_ERASE, rounds, 1);
 }
 
-__global__ void DEVICE(other_erase)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_erase)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(sift_add)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_add)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_ADD, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_ADD, rounds, 1);
 }
 
-__global__ void DEVICE(other_add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_add)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(last_add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_add)(bh__cuda_job *job)
 {
-    DEVICE(search_all)(job, BH_ADD);
+    BH_KERNEL(search_all)(job, BH_ADD);
 }
 
-__global__ void DEVICE(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
 {
-    DEVICE(begin_all)(job, BH_KIND_MIXED, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_KIND_MIXED, rounds, 1);
 }
 
-__global__ void DEVICE(other_mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_mixed)(bh__cuda_job *job)
 {
-    DEVICE(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
-__global__ void DEVICE(last_mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_mixed)(bh__cuda_job *job)
 {
-    DEVICE(search_all)(job, BH_KIND_MIXED);
+    BH_KERNEL(search_all)(job, BH_KIND_MIXED);
 }
 
 #endif
 
 #else
-BH_FN void DEVICE(run)(bh__cuda_job *job, uint32_t kind, int rounds)
+BH_FN void BH_KERNEL(run)(bh__cuda_job *job, uint32_t kind, int rounds)
 {
 #if BH_CUDA_WAY == BH_CUDA_LANES
-    DEVICE(begin_all)(job, kind, (uint32_t)rounds, 0);
+    BH_KERNEL(begin_all)(job, kind, (uint32_t)rounds, 0);
 #elif BH_CUDA_WAY == BH_CUDA_VOTER
     (void)rounds;
-    DEVICE(in_turn)(job, kind);
+    BH_KERNEL(in_turn)(job, kind);
 #else
     (void)rounds;
-    DEVICE(each)(job, kind, BH_CUDA_FRESH);
+    BH_KERNEL(each)(job, kind, BH_CUDA_FRESH);
 #endif
 }
 
-__global__ void DEVICE(find)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(find)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_FIND, rounds);
+    BH_KERNEL(run)(job, BH_FIND, rounds);
 }
 
-__global__ void DEVICE(insert)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(insert)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_INSERT, rounds);
+    BH_KERNEL(run)(job, BH_INSERT, rounds);
 }
 
-__global__ void DEVICE(erase)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(erase)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_ERASE, rounds);
+    BH_KERNEL(run)(job, BH_ERASE, rounds);
 }
 
-__global__ void DEVICE(add)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(add)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_ADD, rounds);
+    BH_KERNEL(run)(job, BH_ADD, rounds);
 }
 
-__global__ void DEVICE(mixed)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(mixed)(bh__cuda_job *job, int rounds)
 {
-    DEVICE(run)(job, BH_KIND_MIXED, rounds);
+    BH_KERNEL(run)(job, BH_KIND_MIXED, rounds);
 }
 
 #endif
 
-#undef DEVICE
+#undef BH_KERNEL

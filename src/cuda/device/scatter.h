@@ -136,7 +136,7 @@ static inline double bh_scatter_most(double mean)
 }
 
 /* For so many regions, none of which should get more than `mean` rows. */
-static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, arena *a, uint64_t regions,
+static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, bh__arena *a, uint64_t regions,
                                            double mean)
 {
     const uint64_t parts =
@@ -147,20 +147,20 @@ static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, arena *a, uint
     plan->parts[0].room = (uint64_t)bh_scatter_most(mean * BH_PART_REGIONS) / 4 * 4;
     plan->parts[1].count = regions;
     plan->parts[1].room = (uint64_t)bh_scatter_most(mean) / 4 * 4;
-    plan->parts[0].taken = (uint32_t *)pointer(cut(a, parts, sizeof(uint32_t)));
-    plan->parts[1].taken = (uint32_t *)pointer(cut(a, regions, sizeof(uint32_t)));
+    plan->parts[0].taken = (uint32_t *)bh__pointer(bh__cut(a, parts, sizeof(uint32_t)));
+    plan->parts[1].taken = (uint32_t *)bh__pointer(bh__cut(a, regions, sizeof(uint32_t)));
 }
 
 /* The memory of parts[0] has room for `least` rows at least: when all rows are in their regions it is
  * free for what the design makes of them. */
-static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, arena *a, uint64_t least,
+static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, bh__arena *a, uint64_t least,
                                        uint64_t row_bytes)
 {
     const uint64_t rows = plan->parts[0].count * plan->parts[0].room;
 
-    plan->parts[0].rows = (uint32_t *)pointer(cut(a, rows > least ? rows : least, row_bytes));
+    plan->parts[0].rows = (uint32_t *)bh__pointer(bh__cut(a, rows > least ? rows : least, row_bytes));
     plan->parts[1].rows =
-        (uint32_t *)pointer(cut(a, plan->parts[1].count * plan->parts[1].room, row_bytes));
+        (uint32_t *)bh__pointer(bh__cut(a, plan->parts[1].count * plan->parts[1].room, row_bytes));
 }
 
 #endif

@@ -5,27 +5,27 @@
 #include "cuda/device/kernels.h"
 
 /* An array of launches by the schedule's name. */
-#define LAUNCHES2(tile, way) bh__gpu_launches_##tile##_##way
-#define LAUNCHES(tile, way) LAUNCHES2(tile, way)
+#define BH_LAUNCHES2(tile, way) bh__gpu_launches_##tile##_##way
+#define BH_LAUNCHES(tile, way) BH_LAUNCHES2(tile, way)
 
 /* Threads for an element. */
-#define THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
+#define BH_LAUNCH_THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
 
-#define LAUNCH(kind)                                                                               \
+#define BH_LAUNCH(kind)                                                                               \
     static int kind(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)                               \
     {                                                                                              \
         const uint32_t rounds = BH_CUDA_WAY == BH_CUDA_LANES ? bh__gpu_rounds(gpu, count) : 1;     \
                                                                                                    \
-        BH_DESIGN(BH_CUDA_KERNEL(kind))<<<bh__gpu_blocks((count / rounds + 1) * THREADS),          \
+        BH_DESIGN(BH_CUDA_KERNEL(kind))<<<bh__gpu_blocks((count / rounds + 1) * BH_LAUNCH_THREADS),          \
                                           BH_CUDA_BLOCK, 0, gpu->stream>>>(job, (int)rounds);      \
         return (int)cudaGetLastError();                                                            \
     }
 
-LAUNCH(find)
-LAUNCH(insert)
-LAUNCH(erase)
-LAUNCH(add)
-LAUNCH(mixed)
+BH_LAUNCH(find)
+BH_LAUNCH(insert)
+BH_LAUNCH(erase)
+BH_LAUNCH(add)
+BH_LAUNCH(mixed)
 
-bh__gpu_launch *const LAUNCHES(BH_CUDA_TILE, BH_CUDA_WAY)[BH_SLICE_KINDS] = {find, insert, erase,
+bh__gpu_launch *const BH_LAUNCHES(BH_CUDA_TILE, BH_CUDA_WAY)[BH_SLICE_KINDS] = {find, insert, erase,
                                                                              add, mixed};

@@ -145,7 +145,7 @@ static bh_status run_parts(bh__call *c)
 int bh__call_take(bh__call *c)
 {
     const uint64_t named = c->kind == BH_SLICE_FIND ? 0 : c->part;
-    const uint64_t bytes = lines_up(named * sizeof(uint32_t));
+    const uint64_t bytes = bh__lines_up(named * sizeof(uint32_t));
     void *names;
     const int error = bh__ferry_take(&c->ferry, c->n, c->part, 4 * bytes, &names);
 

@@ -47,23 +47,23 @@ typedef struct columns {
     uint64_t *heads_before;
 } columns;
 
-static uint64_t cut_columns(arena *a, const bh__call *c, uint64_t room, columns *to)
+static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, columns *to)
 {
     const bh_table_options *o = &c->table->options;
     const uint64_t mixed = c->batch->ops ? room : 0, alike = room - mixed;
     const uint64_t from = a->at;
 
-    to->keys = pointer(cut(a, room, o->key_bytes));
-    to->unique = pointer(cut(a, room, o->key_bytes));
-    to->index = (uint32_t *)pointer(cut(a, room, 4));
-    to->index_spare = (uint32_t *)pointer(cut(a, room, 4));
-    to->starts = (uint64_t *)pointer(cut(a, room, 8));
-    to->values = pointer(cut(a, room, o->value_bytes));
-    to->after = pointer(cut(a, room, o->value_bytes));
-    to->done = (uint8_t *)pointer(cut(a, room, 1));
-    to->heads = (uint8_t *)pointer(cut(a, room, 1));
-    to->left = (uint8_t *)pointer(cut(a, mixed, 1));
-    to->heads_before = (uint64_t *)pointer(cut(a, alike, 8));
+    to->keys = bh__pointer(bh__cut(a, room, o->key_bytes));
+    to->unique = bh__pointer(bh__cut(a, room, o->key_bytes));
+    to->index = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->index_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->starts = (uint64_t *)bh__pointer(bh__cut(a, room, 8));
+    to->values = bh__pointer(bh__cut(a, room, o->value_bytes));
+    to->after = bh__pointer(bh__cut(a, room, o->value_bytes));
+    to->done = (uint8_t *)bh__pointer(bh__cut(a, room, 1));
+    to->heads = (uint8_t *)bh__pointer(bh__cut(a, room, 1));
+    to->left = (uint8_t *)bh__pointer(bh__cut(a, mixed, 1));
+    to->heads_before = (uint64_t *)bh__pointer(bh__cut(a, alike, 8));
     return a->at - from;
 }
 
@@ -86,7 +86,7 @@ static int take(bh__call *c, uint64_t most)
     columns all;
 
     for (k->room = most < AT_A_TIME ? most : AT_A_TIME;; k->room /= 4) {
-        arena a = {0, 0};
+        bh__arena a = {0, 0};
 
         if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, k->room, &all), &k->memory))
             return 1;
@@ -241,7 +241,7 @@ static bh_status answer(bh__call *c, bh__effects_step step, const bh__effects *e
 /* Runs the work's elements, of which there is room for all. */
 static bh_status change_at_once(bh__call *c, uint64_t count)
 {
-    arena a = {(uint64_t)(uintptr_t)c->by_key.memory, 0};
+    bh__arena a = {(uint64_t)(uintptr_t)c->by_key.memory, 0};
     unsigned char **array = c->work.array;
     bh_status status, told = BH_OK;
     bh__effects e;

@@ -97,11 +97,11 @@ static void deal(bh__ferry *f, uint64_t part, unsigned char *device, unsigned ch
             if (!is_on_host(a))
                 continue;
             f->slot[s].device[i] = device;
-            device += lines_up(part * a->bytes);
+            device += bh__lines_up(part * a->bytes);
             if (a->where != BH_IS_HOST)
                 continue;
             f->slot[s].pinned[i] = pinned;
-            pinned += lines_up(part * a->bytes);
+            pinned += bh__lines_up(part * a->bytes);
         }
     }
 }
@@ -115,7 +115,7 @@ int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, vo
     int i, error = 0;
 
     for (i = 0; i < BH_ARRAYS; i++) {
-        const uint64_t bytes = lines_up(part * f->array[i].bytes);
+        const uint64_t bytes = bh__lines_up(part * f->array[i].bytes);
 
         device += is_on_host(&f->array[i]) ? bytes : 0;
         pinned += is_on_host(&f->array[i]) && f->array[i].where == BH_IS_HOST ? bytes : 0;
@@ -123,7 +123,7 @@ int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, vo
     f->slots = 1;
     while (device && f->slots < BH_CUDA_SLOTS && f->slots * part < n)
         f->slots++;
-    besides = lines_up(besides);
+    besides = bh__lines_up(besides);
     if (device || besides)
         error = m->allocate(f->cuda->gpu, BH_MEMORY_CALL, besides + device * f->slots, &f->memory);
     if (!error && pinned) {

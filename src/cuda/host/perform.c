@@ -95,7 +95,7 @@ static int take(load *l, uint64_t n, uint64_t *part, void **memory)
 
         for (i = 0; i < ARRAYS; i++)
             if (l->array[i].on_host)
-                bytes += lines_up(*part * l->array[i].bytes);
+                bytes += bh__lines_up(*part * l->array[i].bytes);
         if (!bytes)
             return 0;
         if (*part > PART_MOST)
@@ -111,7 +111,7 @@ static int take(load *l, uint64_t n, uint64_t *part, void **memory)
             if (!l->array[i].on_host)
                 continue;
             l->array[i].device = at;
-            at += lines_up(*part * l->array[i].bytes);
+            at += bh__lines_up(*part * l->array[i].bytes);
         }
     }
     return error;
@@ -267,7 +267,7 @@ static bh_status sort_there(load *l, bh__sort *sort, unsigned char *at)
         if (!l->array[i].on_host)
             continue;
         l->array[i].device = at;
-        at += lines_up(sort->n * l->array[i].bytes);
+        at += bh__lines_up(sort->n * l->array[i].bytes);
     }
     error = begin_part(l, 0, sort->n);
     if (error) {
@@ -278,7 +278,7 @@ static bh_status sort_there(load *l, bh__sort *sort, unsigned char *at)
     sort->keys = sort->keys_out = seen(l, KEYS, 0);
     sort->payloads = sort->payloads_out = seen(l, VALUES, 0);
     sort->keys_spare = at;
-    sort->payloads_spare = values->bytes ? at + lines_up(sort->n * keys->bytes) : NULL;
+    sort->payloads_spare = values->bytes ? at + bh__lines_up(sort->n * keys->bytes) : NULL;
     if (!backend->primitives->sort_by_key(&where, sort)) {
         (void)wait(l);
         return backend->alive(backend)
@@ -294,7 +294,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
 {
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
     bh_status status = bh__cuda_alive(cuda);
-    uint64_t bytes = lines_up(n * key_bytes) + lines_up(n * value_bytes);
+    uint64_t bytes = bh__lines_up(n * key_bytes) + bh__lines_up(n * value_bytes);
     bh__sort sort;
     void *memory;
     load l;
@@ -318,7 +318,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
                         cuda->module->message(error));
     for (i = 0; i < ARRAYS; i++)
         if (l.array[i].on_host)
-            bytes += lines_up(n * l.array[i].bytes);
+            bytes += bh__lines_up(n * l.array[i].bytes);
     error = bh__cuda_catch_up(cuda);
     if (error)
         return bh__fail(BH_ERR_DEVICE, "bh_sort: the GPU refused: %.200s",

@@ -35,16 +35,16 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
     const bh_table_options *o = &c->table->options;
-    arena a = {(uint64_t)(uintptr_t)f->device, 0};
+    bh__arena a = {(uint64_t)(uintptr_t)f->device, 0};
     uint32_t i;
     int error = 0;
 
     memset(slice, 0, sizeof *slice);
-    slice->keys = pointer(cut(&a, count, o->key_bytes));
-    slice->values = pointer(cut(&a, count, o->value_bytes));
-    slice->outcomes = (uint8_t *)pointer(cut(&a, count, 1));
-    slice->ops = (uint8_t *)pointer(cut(&a, count, 1));
-    slice->list = (uint16_t *)pointer(cut(&a, count, 2));
+    slice->keys = bh__pointer(bh__cut(&a, count, o->key_bytes));
+    slice->values = bh__pointer(bh__cut(&a, count, o->value_bytes));
+    slice->outcomes = (uint8_t *)bh__pointer(bh__cut(&a, count, 1));
+    slice->ops = (uint8_t *)bh__pointer(bh__cut(&a, count, 1));
+    slice->list = (uint16_t *)bh__pointer(bh__cut(&a, count, 2));
     slice->count = slice->stalled = count;
     slice->op = (uint8_t)c->work.op;
     slice->system = &c->cuda->backend.system;

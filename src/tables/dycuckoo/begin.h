@@ -1,7 +1,7 @@
 /*
- * DyCuckoo, an operation in flight: what it carries from step to step (DY(op)), how it begins, how it
+ * DyCuckoo, an operation in flight: what it carries from step to step (BH_DY(op)), how it begins, how it
  * goes on to the other bucket, and what it does in a bucket that it has locked: act on the pair that is
- * there (DY(act)), or insert a new one (DY(insert)). An include-template that ops.h includes.
+ * there (BH_DY(act)), or insert a new one (BH_DY(insert)). An include-template that ops.h includes.
  *
  * An operation begins with its hash, and asks for its home's line. The step that looks at the line is in
  * steps.h; it answers DONE, or sets the operation's state for the step after it and asks for that one's
@@ -22,7 +22,7 @@ BH_FN bh_region bh_dy_region(uint64_t line, uint32_t bytes)
 #endif
 
 /* One operation in flight. */
-typedef struct DY(op) {
+typedef struct BH_DY(op) {
     uint64_t home; /* set from OTHER on; BH_QUIET: from the beginning, since steps may see a copy */
     uint64_t other;
     uint64_t from; /* SEARCH: the bucket where the path begins; find: home's meta word as seen */
@@ -36,17 +36,17 @@ typedef struct DY(op) {
     uint8_t looks;   /* SEARCH: full buckets looked at so far; EVICT has been tried */
     uint8_t op;
     uint8_t outcome;
-} DY(op);
+} BH_DY(op);
 
 /* The value that an element of the slice brings. */
-BH_FN BH_VALUE DY(given)(const bh__slice *slice, uint32_t at)
+BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t at)
 {
     return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
 }
 
 /* An operation on a key that has this counter begins, at home. `kind` is the operation; a constant in the
  * instances that have one. */
-BH_FN void DY(begin_home)(DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind, uint32_t counter)
+BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind, uint32_t counter)
 {
     op->key = key;
     op->at = at;
@@ -56,7 +56,7 @@ BH_FN void DY(begin_home)(DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind, ui
     op->counter = (uint8_t)counter;
 }
 
-BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_region BH_DY(begin)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     BH_KEY key = ((const BH_KEY *)slice->keys)[at];
@@ -64,36 +64,36 @@ BH_FN bh_region DY(begin)(const bh__slice *slice, DY(op) *op, uint32_t at, uint3
     const bh_dy_subtable *home = &geometry->home[bh_dy_pair_of(geometry, hash)];
     bh_region region;
 
-    DY(begin_home)(op, key, at, kind, bh_dy_counter_of(hash.one >> home->doublings));
-    region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BUCKET),
-                          kind == BH_FIND ? BH_DY_LINE : BUCKET);
+    BH_DY(begin_home)(op, key, at, kind, bh_dy_counter_of(hash.one >> home->doublings));
+    region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET_BYTES),
+                          kind == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES);
     if (BH_QUIET)
         op->home = region.offset;
     return region;
 }
 
-BH_FN bh_answer DY(done)(DY(op) *op, bh_outcome outcome)
+BH_FN bh_answer BH_DY(done)(BH_DY(op) *op, bh_outcome outcome)
 {
     op->outcome = (uint8_t)outcome;
     return BH_DONE;
 }
 
 /* The home line did not decide: on to the other one. */
-BH_FN bh_answer DY(go_other)(const bh__slice *slice, DY(op) *op, uint64_t home, bh_region *next)
+BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t home, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
     op->home = home;
-    op->other = bh_dy_places_of(geometry, op->key, BUCKET).other;
+    op->other = bh_dy_places_of(geometry, op->key, BH_DY_BUCKET_BYTES).other;
     op->state = BH_DY_OTHER;
-    *next = bh_dy_region(op->other, op->op == BH_FIND ? BH_DY_LINE : BUCKET);
+    *next = bh_dy_region(op->other, op->op == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES);
     return BH_NEXT;
 }
 
 /* Writes the answer of an operation to the caller's values. The caller may have given a value in the same
  * place, so this is done once, by the step that finishes the operation: no step comes behind it that
  * would read the value given. */
-BH_FN void DY(answer)(const bh__slice *slice, const DY(op) *op, BH_VALUE value)
+BH_FN void BH_DY(answer)(const bh__slice *slice, const BH_DY(op) *op, BH_VALUE value)
 {
     BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
 
@@ -103,8 +103,8 @@ BH_FN void DY(answer)(const bh__slice *slice, const DY(op) *op, BH_VALUE value)
 
 /* Does the operation to a pair that is there, its bucket and its home locked; answers the meta
  * word to unlock its bucket with. */
-BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
-                       const DY(view) *view)
+BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                       const BH_DY(view) *view)
 {
     uint32_t slot = bh_first(view->match);
     BH_VALUE value, old;
@@ -112,39 +112,39 @@ BH_FN uint64_t DY(act)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t lin
     if (BH_OP_KEEPS(kind)) {
         op->outcome = BH_FOUND;
         if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
-            DY(answer)(slice, op, DY(own_value)(line, slot));
+            BH_DY(answer)(slice, op, BH_DY(own_value)(line, slot));
         return view->meta;
     }
     if (BH_OP_ERASES(kind)) {
         slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
-        return DY(take)(view->meta, slot);
+        return BH_DY(take)(view->meta, slot);
     }
     slice->assigned++;
     op->outcome = BH_ASSIGNED;
     if (!BH_VALUE_BYTES)
         return view->meta;
-    value = DY(given)(slice, op->at);
+    value = BH_DY(given)(slice, op->at);
     if (BH_OP_REDUCES(kind)) {
-        old = DY(own_value)(line, slot);
+        old = BH_DY(own_value)(line, slot);
         value = (BH_VALUE)bh_join(kind, old, value);
     }
-    BH_WRITE_VALUE(DY(value_at)(line, slot), value);
+    BH_WRITE_VALUE(BH_DY(value_at)(line, slot), value);
     return view->meta + BH_DY_CHANGE;
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */
-BH_FN uint64_t DY(insert)(bh__slice *slice, DY(op) *op, uint64_t line, uint64_t meta, int guest)
+BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta, int guest)
 {
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
-    return DY(put)(line, meta, op->key, DY(given)(slice, op->at), guest);
+    return BH_DY(put)(line, meta, op->key, BH_DY(given)(slice, op->at), guest);
 }
 
 /* The key is nowhere, as was looked up, and no room has been set aside for it. */
-BH_FN bh_answer DY(no_room)(bh__slice *slice)
+BH_FN bh_answer BH_DY(no_room)(bh__slice *slice)
 {
     slice->reasons |= BH_REASON_ROOM;
     return BH_STALL;

@@ -9,7 +9,7 @@
  *
  * A writer sets the lock bit by one compare-and-swap from the meta word that it has seen, so what it
  * saw is still so. It writes the pair, and unlocks with one store of the new meta word, which has the
- * slot's new bits, a higher sequence number and no lock bit. DY(put) and DY(take) compute that word;
+ * slot's new bits, a higher sequence number and no lock bit. BH_DY(put) and BH_DY(take) compute that word;
  * until it is stored no reader can see the change.
  */
 #ifndef BH_TABLES_DYCUCKOO_BUCKET_H
@@ -116,74 +116,74 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 
 /* A bucket as one step sees it: its meta word, and a line that is of the same instant if the meta
  * word has not changed since. */
-typedef struct DY(view) {
+typedef struct BH_DY(view) {
     uint64_t meta;
     bh_line line;
     uint32_t match; /* slots in use that hold the key */
-} DY(view);
+} BH_DY(view);
 
-BH_FN unsigned char *DY(key_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint32_t slot)
 {
     return bh_dy_at(line) + 8 + slot * BH_KEY_BYTES;
 }
 
-BH_FN unsigned char *DY(value_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint32_t slot)
 {
-    return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + SLOTS * BH_KEY_BYTES) +
+    return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES) +
            slot * BH_VALUE_BYTES;
 }
 
 /* Of a bucket that nobody else writes. */
-BH_FN BH_KEY DY(own_key)(uint64_t line, uint32_t slot)
+BH_FN BH_KEY BH_DY(own_key)(uint64_t line, uint32_t slot)
 {
-    return BH_READ_KEY(DY(key_at)(line, slot));
+    return BH_READ_KEY(BH_DY(key_at)(line, slot));
 }
 
-BH_FN BH_VALUE DY(own_value)(uint64_t line, uint32_t slot)
+BH_FN BH_VALUE BH_DY(own_value)(uint64_t line, uint32_t slot)
 {
-    return BH_VALUE_BYTES ? BH_READ_VALUE(DY(value_at)(line, slot)) : 0;
+    return BH_VALUE_BYTES ? BH_READ_VALUE(BH_DY(value_at)(line, slot)) : 0;
 }
 
-BH_FN void DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE value)
+BH_FN void BH_DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE value)
 {
-    BH_WRITE_KEY(DY(key_at)(line, slot), key);
+    BH_WRITE_KEY(BH_DY(key_at)(line, slot), key);
     if (BH_VALUE_BYTES)
-        BH_WRITE_VALUE(DY(value_at)(line, slot), value);
+        BH_WRITE_VALUE(BH_DY(value_at)(line, slot), value);
 }
 
 /* Looks at a bucket; answers 0 when a writer is at work there. */
-BH_FN int DY(look)(uint64_t line, BH_KEY key, DY(view) *view)
+BH_FN int BH_DY(look)(uint64_t line, BH_KEY key, BH_DY(view) *view)
 {
     view->meta = bh_load64(bh_dy_at(line));
     view->line = bh_line_load(bh_dy_at(line));
-    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, SLOTS, key);
-    view->match &= bh_dy_used(view->meta, SLOTS);
+    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, BH_DY_BUCKET_SLOTS, key);
+    view->match &= bh_dy_used(view->meta, BH_DY_BUCKET_SLOTS);
     return !(view->meta & BH_DY_LOCK);
 }
 
 /* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes it needs no
  * lock.) */
-BH_FN int DY(lock)(uint64_t line, const DY(view) *view)
+BH_FN int BH_DY(lock)(uint64_t line, const BH_DY(view) *view)
 {
     return BH_QUIET || bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
 }
 
-BH_FN int DY(full)(uint64_t meta)
+BH_FN int BH_DY(full)(uint64_t meta)
 {
-    return bh_dy_used(meta, SLOTS) == SLOTS_ALL;
+    return bh_dy_used(meta, BH_DY_BUCKET_SLOTS) == BH_DY_BUCKET_ALL;
 }
 
 /* Puts a pair into a free slot of a locked bucket; answers the meta word to unlock with. */
-BH_FN uint64_t DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
+BH_FN uint64_t BH_DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
 {
-    uint32_t slot = bh_first(~bh_dy_used(meta, SLOTS) & SLOTS_ALL);
+    uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
 
-    DY(set_pair)(line, slot, key, value);
-    return (meta | bh_dy_slot_bits(slot, SLOTS, guest)) + BH_DY_CHANGE;
+    BH_DY(set_pair)(line, slot, key, value);
+    return (meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
 }
 
 /* Takes a pair out of a locked bucket. */
-BH_FN uint64_t DY(take)(uint64_t meta, uint32_t slot)
+BH_FN uint64_t BH_DY(take)(uint64_t meta, uint32_t slot)
 {
-    return (meta & ~bh_dy_slot_bits(slot, SLOTS, 1)) + BH_DY_CHANGE;
+    return (meta & ~bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 1)) + BH_DY_CHANGE;
 }

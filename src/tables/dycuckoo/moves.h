@@ -10,8 +10,8 @@
  *     bh_dy_word_other(hash)   picks the bucket in the other subtable
  *
  * A move copies the pair, publishes the copy and takes the original out, in this order, so a reader
- * finds the key at every instant in at least one bucket. DY(try_move) is a whole move of its own, with
- * both locks; DY(move_away) and DY(move_home) are for those who hold both buckets already.
+ * finds the key at every instant in at least one bucket. BH_DY(try_move) is a whole move of its own, with
+ * both locks; BH_DY(move_away) and BH_DY(move_home) are for those who hold both buckets already.
  */
 #ifndef BH_TABLES_DYCUCKOO_MOVES_H
 #define BH_TABLES_DYCUCKOO_MOVES_H
@@ -82,26 +82,26 @@ typedef enum bh_dy_moved {
  * alone. The copy is published before the original goes. Away from home: the key is counted there
  * before home's lock is let go, as readers rely on.
  */
-BH_FN void DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+BH_FN void BH_DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
                          uint64_t to_meta, uint32_t counter)
 {
-    bh_dy_unlock(to, DY(put)(to, to_meta, DY(own_key)(from, slot),
-                             DY(own_value)(from, slot), 1));
-    bh_dy_unlock(from, DY(take)(bh_dy_count_up(from_meta, counter), slot));
+    bh_dy_unlock(to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot),
+                             BH_DY(own_value)(from, slot), 1));
+    bh_dy_unlock(from, BH_DY(take)(bh_dy_count_up(from_meta, counter), slot));
 }
 
 /* The same, the other way. `to_meta` is home's with the key already counted down. */
-BH_FN void DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+BH_FN void BH_DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
                          uint64_t to_meta)
 {
-    bh_dy_unlock(to, DY(put)(to, to_meta, DY(own_key)(from, slot),
-                             DY(own_value)(from, slot), 0));
-    bh_dy_unlock(from, DY(take)(from_meta, slot));
+    bh_dy_unlock(to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot),
+                             BH_DY(own_value)(from, slot), 0));
+    bh_dy_unlock(from, BH_DY(take)(from_meta, slot));
 }
 
 /* Moves the pair in `slot` of `from` to `to`, if that is still its other place, as an operation of
  * its own. */
-BH_FN_RARE bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
+BH_FN_RARE bh_dy_moved BH_DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
                                uint64_t to)
 {
     uint64_t from_meta = bh_load64(bh_dy_at(from)), to_meta = bh_load64(bh_dy_at(to));
@@ -109,12 +109,12 @@ BH_FN_RARE bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t fro
 
     if ((from_meta | to_meta) & BH_DY_LOCK)
         return BH_DY_BUSY;
-    places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(from, slot)), BUCKET);
+    places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(from, slot)), BH_DY_BUCKET_BYTES);
     if (!(from_meta & bh_dy_used_bit(slot)) ||
         !((places.home == from && places.other == to) ||
           (places.home == to && places.other == from)))
         return BH_DY_STALE;
-    if (DY(full)(to_meta))
+    if (BH_DY(full)(to_meta))
         return BH_DY_FULL;
     if (!bh_swap_if64(bh_dy_at(from), from_meta, from_meta | BH_DY_LOCK))
         return BH_DY_BUSY;
@@ -123,8 +123,8 @@ BH_FN_RARE bh_dy_moved DY(try_move)(const bh_dy_geometry *geometry, uint64_t fro
         return BH_DY_BUSY;
     }
     if (places.home == from)
-        DY(move_away)(from, from_meta, slot, to, to_meta, places.counter);
+        BH_DY(move_away)(from, from_meta, slot, to, to_meta, places.counter);
     else
-        DY(move_home)(from, from_meta, slot, to, bh_dy_count_down(to_meta, places.counter));
+        BH_DY(move_home)(from, from_meta, slot, to, bh_dy_count_down(to_meta, places.counter));
     return BH_DY_MOVED;
 }

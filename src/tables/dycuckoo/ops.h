@@ -72,10 +72,10 @@
 #include "tables/effect.h"
 #include "tables/table.h"
 
-#define DY(name) BH_NAME(bh_dy_##name)
-#define SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-#define SLOTS_ALL ((1u << SLOTS) - 1)
-#define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY(name) BH_NAME(bh_dy_##name)
+#define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY_BUCKET_ALL ((1u << BH_DY_BUCKET_SLOTS) - 1)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 #include "tables/dycuckoo/bucket.h"
 #include "tables/dycuckoo/moves.h"
@@ -86,7 +86,7 @@
 #include "tables/dycuckoo/resize.h"
 #include "tables/dycuckoo/whole.h"
 
-#undef DY
-#undef SLOTS
-#undef SLOTS_ALL
-#undef BUCKET
+#undef BH_DY
+#undef BH_DY_BUCKET_SLOTS
+#undef BH_DY_BUCKET_ALL
+#undef BH_DY_BUCKET_BYTES

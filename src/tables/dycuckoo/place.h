@@ -3,7 +3,7 @@
  * include-template that ops.h includes.
  *
  * An insert stalls for want of room, or when its own search, of few buckets and short paths, finds no
- * free slot. Here DY(make_room) searches further: breadth first from both buckets of the key, over
+ * free slot. Here BH_DY(make_room) searches further: breadth first from both buckets of the key, over
  * thousands of buckets if need be, for a shortest path to a free slot. BH_DY_PASS_PLACE does so for
  * each element that a slice has left; halving (resize.h) and another seed (whole.h) do so for keys
  * that they find no slot for.
@@ -27,20 +27,20 @@
 #endif
 
 /* In a pass: runs one operation to its end, or until it stalls. */
-BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
+BH_FN_RARE bh_answer BH_DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
     bh_answer answer = BH_NEXT;
     uint32_t refused = 0;
     bh_region region;
-    DY(op) op;
+    BH_DY(op) op;
 
     op.home = op.other = op.from = 0; /* set by steps; the compiler cannot see that */
     op.path = op.depth = op.deepest = 0;
-    region = DY(begin)(slice, &op, at, kind);
+    region = BH_DY(begin)(slice, &op, at, kind);
     do {
         if (!bh_turn(refused))
             continue;
-        answer = DY(step)(slice, &op, kind, region.offset, &region);
+        answer = BH_DY(step)(slice, &op, kind, region.offset, &region);
         refused = answer == BH_RETRY ? refused + 1 : 0;
     } while (answer == BH_NEXT || answer == BH_RETRY);
     if (answer == BH_DONE && slice->outcomes)
@@ -53,19 +53,19 @@ BH_FN_RARE bh_answer DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
  * were in the half that goes move back there, and find their slots free because nothing else has a
  * claim to that half: so no key may come to the subtable from elsewhere that would belong there.
  */
-BH_FN int DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to, int home)
+BH_FN int BH_DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to, int home)
 {
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     uint64_t word = home ? hash.one : bh_dy_word_other(hash);
 
-    return to - subtable->lines >= (uint64_t)BUCKET * (geometry->base << subtable->doublings) ||
+    return to - subtable->lines >= (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings) ||
            !(word >> subtable->doublings & 1);
 }
 
 /* Adds a bucket to those that a search has seen; its meta word is `meta`. */
-BH_FN void DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t parent, uint32_t slot)
+BH_FN void BH_DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t parent, uint32_t slot)
 {
     node->line = line;
     node->parent = parent;
@@ -83,7 +83,7 @@ BH_FN void DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t pare
  * Buckets are marked when they are seen, so that keys which all want the same few buckets are found to
  * have no path after these few.
  */
-BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *scratch,
+BH_FN_RARE int BH_DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *scratch,
                              uint64_t *looks, const uint64_t *root, const bh_dy_resize *merge)
 {
     bh_dy_node *nodes = (bh_dy_node *)scratch->memory;
@@ -92,25 +92,25 @@ BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *
     uint32_t head, tail, slot = 0, i;
 
     for (tail = 0; tail < 2; tail++)
-        DY(see)(&nodes[tail], root[tail], bh_load64(bh_dy_at(root[tail])), UINT32_MAX, 0);
+        BH_DY(see)(&nodes[tail], root[tail], bh_load64(bh_dy_at(root[tail])), UINT32_MAX, 0);
     for (head = 0; head < tail; head++) {
         from = nodes[head].line;
-        for (slot = 0; slot < SLOTS && *looks; slot++) {
-            BH_KEY key = BH_LOAD_KEY(DY(key_at)(from, slot));
-            bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
+        for (slot = 0; slot < BH_DY_BUCKET_SLOTS && *looks; slot++) {
+            BH_KEY key = BH_LOAD_KEY(BH_DY(key_at)(from, slot));
+            bh_dy_places places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
             uint64_t meta;
 
             to = places.home == from ? places.other : places.home;
-            if (merge && !DY(stays_undoable)(merge, key, to, to == places.home))
+            if (merge && !BH_DY(stays_undoable)(merge, key, to, to == places.home))
                 continue;
             --*looks;
             meta = bh_load64(bh_dy_at(to));
-            if (!DY(full)(meta)) {
+            if (!BH_DY(full)(meta)) {
                 found = to;
                 break;
             }
             if (!(meta & BH_DY_SEEN) && tail < most)
-                DY(see)(&nodes[tail++], to, meta, head, slot);
+                BH_DY(see)(&nodes[tail++], to, meta, head, slot);
         }
         if (found || !*looks)
             break;
@@ -119,7 +119,7 @@ BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *
         bh_write64(bh_dy_at(nodes[i].line), bh_load64(bh_dy_at(nodes[i].line)) & ~BH_DY_SEEN);
     if (!found)
         return 0;
-    while (DY(try_move)(geometry, from, slot, to) == BH_DY_MOVED &&
+    while (BH_DY(try_move)(geometry, from, slot, to) == BH_DY_MOVED &&
            nodes[head].parent != UINT32_MAX) {
         to = from;
         slot = nodes[head].slot;
@@ -130,17 +130,17 @@ BH_FN_RARE int DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *
 }
 
 /* BH_DY_PASS_PLACE: asks for the home line of an element that comes soon. */
-BH_FN void DY(place_ahead)(const bh__slice *slice, uint32_t i)
+BH_FN void BH_DY(place_ahead)(const bh__slice *slice, uint32_t i)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
     if (BH_BRINGS && i < slice->listed)
         bh_bring_to_write(bh_dy_at(
-            bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]], BUCKET).home));
+            bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]], BH_DY_BUCKET_BYTES).home));
 }
 
 /* BH_DY_PASS_PLACE: performs one element, making room for it along a longer path if need be. */
-BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
+BH_FN bh_answer BH_DY(place_one)(bh__slice *slice, uint32_t at)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     uint32_t kind = slice->ops ? slice->ops[at] : slice->op;
@@ -152,14 +152,14 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
         uint64_t root[2];
         int found;
 
-        if (DY(carry)(slice, at, kind) == BH_DONE)
+        if (BH_DY(carry)(slice, at, kind) == BH_DONE)
             return BH_DONE;
         if (!slice->room || !allowed || slice->vain >= slice->vain_most)
             return BH_STALL;
-        places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BUCKET);
+        places = bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[at], BH_DY_BUCKET_BYTES);
         root[0] = places.home;
         root[1] = places.other;
-        found = DY(make_room)(geometry, slice->scratch, &looks, root, 0);
+        found = BH_DY(make_room)(geometry, slice->scratch, &looks, root, 0);
         slice->looks -= allowed - looks;
         if (!found) {
             slice->vain += allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
@@ -175,7 +175,7 @@ BH_FN bh_answer DY(place_one)(bh__slice *slice, uint32_t at)
  * searches have looked at very many buckets, because everyone else waits. What was not tried stays in
  * the list behind the refused.
  */
-BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(place)(void *argument, uint64_t first, uint64_t count)
 {
     bh__slice *slice = (bh__slice *)argument;
     const uint64_t looks = slice->looks;
@@ -186,12 +186,12 @@ BH_FN void DY(place)(void *argument, uint64_t first, uint64_t count)
     (void)count;
     slice->refused = 0;
     for (i = 0; i < BH_DY_PLACE_AHEAD; i++)
-        DY(place_ahead)(slice, i);
+        BH_DY(place_ahead)(slice, i);
     for (i = 0; i < slice->listed; i++) {
         uint32_t at = slice->list[i];
 
-        DY(place_ahead)(slice, i + BH_DY_PLACE_AHEAD);
-        if (stopped || DY(place_one)(slice, at) != BH_DONE) {
+        BH_DY(place_ahead)(slice, i + BH_DY_PLACE_AHEAD);
+        if (stopped || BH_DY(place_one)(slice, at) != BH_DONE) {
             slice->list[kept++] = (uint16_t)at;
             slice->refused += !stopped;
             stopped |= !(slice->hints & BH_HINT_FINAL);

@@ -91,22 +91,22 @@ typedef enum bh_dy_sent {
 
 #endif
 
-#define DY(name) BH_NAME(bh_dy_##name)
-#define SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-#define SLOTS_ALL ((1u << SLOTS) - 1)
-#define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY(name) BH_NAME(bh_dy_##name)
+#define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY_BUCKET_ALL ((1u << BH_DY_BUCKET_SLOTS) - 1)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 /* An element at its home, of which `copy` is the address of a copy that is this thread's.
  * slice->room: whether there is room in the table for a new key; at `at` is its value. */
-BH_FN bh_dy_settled DY(settle)(bh__slice *slice, DY(op) *op, BH_KEY key, uint32_t at,
+BH_FN bh_dy_settled BH_DY(settle)(bh__slice *slice, BH_DY(op) *op, BH_KEY key, uint32_t at,
                                uint32_t kind, uint32_t counter, uint64_t copy)
 {
     const int room = slice->room != 0;
     bh_region region = bh_dy_region(0, 0);
 
     op->home = 0; /* nobody goes on from here */
-    DY(begin_home)(op, key, at, kind, counter);
-    if (DY(step_home)(slice, op, kind, copy, &region) == BH_DONE)
+    BH_DY(begin_home)(op, key, at, kind, counter);
+    if (BH_DY(step_home)(slice, op, kind, copy, &region) == BH_DONE)
         return BH_DY_SETTLED;
     return room && !bh_dy_counted(bh_read64(bh_dy_at(copy)), counter) ? BH_DY_LEFT_OVER
                                                                       : BH_DY_UNSETTLED;
@@ -114,92 +114,92 @@ BH_FN bh_dy_settled DY(settle)(bh__slice *slice, DY(op) *op, BH_KEY key, uint32_
 
 /* Puts a pair into a bucket of another thread's, or of none: its other bucket, or, a guest no
  * longer, its home, where it is counted down. Answers 0 when that is full. */
-BH_FN int DY(put_there)(uint64_t line, BH_KEY key, BH_VALUE value, int guest, uint32_t counter)
+BH_FN int BH_DY(put_there)(uint64_t line, BH_KEY key, BH_VALUE value, int guest, uint32_t counter)
 {
     uint64_t meta = bh_load64(bh_dy_at(line)), filled;
     uint32_t slot;
 
     for (;;) {
-        if (DY(full)(meta))
+        if (BH_DY(full)(meta))
             return 0;
-        slot = bh_first(~bh_dy_used(meta, SLOTS) & SLOTS_ALL);
+        slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
         filled = guest ? meta : bh_dy_count_down(meta, counter);
-        filled = (filled | bh_dy_slot_bits(slot, SLOTS, guest)) + BH_DY_CHANGE;
+        filled = (filled | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
         if (bh_swap_if64(bh_dy_at(line), meta, filled))
             break;
         meta = bh_take64(bh_dy_at(line), 0); /* as it is, and not as a cache may have it */
     }
-    DY(set_pair)(line, slot, key, value);
+    BH_DY(set_pair)(line, slot, key, value);
     return 1;
 }
 
 /* Finding places for what a full bucket has left over, key by key. Asked to go to their other
  * places are: one of its guests, where so many keys have been erased that guests may have room
  * at home (as in EVICT); the key itself; and then each resident. Nobody is asked twice. */
-typedef struct DY(sending) {
+typedef struct BH_DY(sending) {
     uint64_t home;
     uint64_t meta; /* home's, to be stored when all is done */
     uint32_t guests;
     uint32_t residents; /* who has not been asked yet, as masks of slots */
-    uint32_t slot;      /* whose turn it is; SLOTS: the key's itself */
+    uint32_t slot;      /* whose turn it is; BH_DY_BUCKET_SLOTS: the key's itself */
     uint32_t asks_guest;
-} DY(sending);
+} BH_DY(sending);
 
-BH_FN void DY(next_sending)(DY(sending) *s)
+BH_FN void BH_DY(next_sending)(BH_DY(sending) *s)
 {
     s->asks_guest = s->guests != 0;
-    s->slot = s->guests ? bh_first(s->guests) : SLOTS;
+    s->slot = s->guests ? bh_first(s->guests) : BH_DY_BUCKET_SLOTS;
     s->guests &= s->guests - 1;
 }
 
-BH_FN void DY(begin_sending)(DY(sending) *s, uint64_t home, int turnover)
+BH_FN void BH_DY(begin_sending)(BH_DY(sending) *s, uint64_t home, int turnover)
 {
     s->home = home;
     s->meta = bh_read64(bh_dy_at(home));
-    s->guests = turnover ? bh_dy_maybe_guests(s->meta, SLOTS) : 0;
-    s->residents = bh_dy_maybe_residents(s->meta, SLOTS);
-    DY(next_sending)(s);
+    s->guests = turnover ? bh_dy_maybe_guests(s->meta, BH_DY_BUCKET_SLOTS) : 0;
+    s->residents = bh_dy_maybe_residents(s->meta, BH_DY_BUCKET_SLOTS);
+    BH_DY(next_sending)(s);
 }
 
 /* Sends the one whose turn it is to its other place, and puts the key into its slot; answers 0
  * when there is no room. */
-BH_FN int DY(send_one)(const bh_dy_geometry *geometry, DY(sending) *s, BH_KEY key, BH_VALUE value)
+BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key, BH_VALUE value)
 {
-    const int itself = s->slot == SLOTS;
-    const BH_KEY goes = itself ? key : DY(own_key)(s->home, s->slot);
-    const BH_VALUE with = itself ? value : DY(own_value)(s->home, s->slot);
-    const bh_dy_places places = bh_dy_places_of(geometry, goes, BUCKET);
+    const int itself = s->slot == BH_DY_BUCKET_SLOTS;
+    const BH_KEY goes = itself ? key : BH_DY(own_key)(s->home, s->slot);
+    const BH_VALUE with = itself ? value : BH_DY(own_value)(s->home, s->slot);
+    const bh_dy_places places = bh_dy_places_of(geometry, goes, BH_DY_BUCKET_BYTES);
     const int leaves_home = places.home == s->home;
 
-    if (!DY(put_there)(leaves_home ? places.other : places.home, goes, with, leaves_home,
+    if (!BH_DY(put_there)(leaves_home ? places.other : places.home, goes, with, leaves_home,
                        places.counter))
         return 0;
     if (leaves_home)
         s->meta = bh_dy_count_up(s->meta, places.counter);
     if (!itself) {
-        DY(set_pair)(s->home, s->slot, key, value);
-        s->meta = DY(take)(s->meta, s->slot) | bh_dy_slot_bits(s->slot, SLOTS, 0);
+        BH_DY(set_pair)(s->home, s->slot, key, value);
+        s->meta = BH_DY(take)(s->meta, s->slot) | bh_dy_slot_bits(s->slot, BH_DY_BUCKET_SLOTS, 0);
     }
     return 1;
 }
 
 /* One attempt to find a place for a key. */
-BH_FN bh_dy_sent DY(send_away)(const bh_dy_geometry *geometry, DY(sending) *s, BH_KEY key,
+BH_FN bh_dy_sent BH_DY(send_away)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key,
                                BH_VALUE value)
 {
-    const int itself = s->slot == SLOTS;
+    const int itself = s->slot == BH_DY_BUCKET_SLOTS;
 
-    if (DY(send_one)(geometry, s, key, value)) {
-        DY(next_sending)(s);
+    if (BH_DY(send_one)(geometry, s, key, value)) {
+        BH_DY(next_sending)(s);
         return itself ? BH_DY_SENT : BH_DY_REPLACED;
     }
     if (s->asks_guest) {
         s->asks_guest = 0;
-        s->slot = SLOTS;
+        s->slot = BH_DY_BUCKET_SLOTS;
         return BH_DY_NOT_YET;
     }
     if (!s->residents) {
-        DY(next_sending)(s);
+        BH_DY(next_sending)(s);
         return BH_DY_NOWHERE;
     }
     s->slot = bh_first(s->residents);
@@ -207,7 +207,7 @@ BH_FN bh_dy_sent DY(send_away)(const bh_dy_geometry *geometry, DY(sending) *s, B
     return BH_DY_NOT_YET;
 }
 
-#undef DY
-#undef SLOTS
-#undef SLOTS_ALL
-#undef BUCKET
+#undef BH_DY
+#undef BH_DY_BUCKET_SLOTS
+#undef BH_DY_BUCKET_ALL
+#undef BH_DY_BUCKET_BYTES

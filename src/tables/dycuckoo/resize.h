@@ -40,27 +40,27 @@ typedef struct bh_dy_moving {
  * BH_DY_PASS_SPLIT: moves the keys whose next index bit is set into the new half of a subtable, and
  * clears its filters; BH_DY_PASS_HOME makes them anew.
  */
-BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *split = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[split->subtable];
     uint64_t bit = subtable->doublings - 1;
-    uint64_t half = (uint64_t)BUCKET * (geometry->base << bit);
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << bit);
     uint64_t moved = 0, i;
 
     for (i = first; i < first + count; i++) {
-        uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
+        uint64_t low = subtable->lines + (uint64_t)BH_DY_BUCKET_BYTES * i, high = low + half;
         uint64_t low_meta = bh_read64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
         /* Reading memory that was never written costs a page fault more than writing it. */
         uint64_t high_meta = split->fresh ? 0 : bh_read64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
-        uint32_t guests = bh_dy_maybe_guests(low_meta, SLOTS), up = 0, slot;
+        uint32_t guests = bh_dy_maybe_guests(low_meta, BH_DY_BUCKET_SLOTS), up = 0, slot;
 
         /* All slots alike, without branches: half of the keys go, no processor guesses which. */
-        for (slot = 0; slot < SLOTS; slot++) {
-            bh_hash hash = bh_hash_key(DY(own_key)(low, slot), &geometry->seed);
+        for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
+            bh_hash hash = bh_hash_key(BH_DY(own_key)(low, slot), &geometry->seed);
             uint64_t word = hash.one, other = bh_dy_word_other(hash);
-            uint32_t guest = SLOTS > BH_DY_GUESTS_KNOWN
+            uint32_t guest = BH_DY_BUCKET_SLOTS > BH_DY_GUESTS_KNOWN
                                  ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) !=
                                        split->subtable
                                  : guests >> slot & 1u;
@@ -68,11 +68,11 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
             word ^= (word ^ other) & (0ull - guest);
             up |= (uint32_t)(word >> bit & 1) << slot;
         }
-        for (up &= bh_dy_used(low_meta, SLOTS); up; up &= up - 1) {
+        for (up &= bh_dy_used(low_meta, BH_DY_BUCKET_SLOTS); up; up &= up - 1) {
             slot = bh_first(up);
-            high_meta = DY(put)(high, high_meta, DY(own_key)(low, slot),
-                                DY(own_value)(low, slot), (int)(guests >> slot & 1u));
-            low_meta = DY(take)(low_meta, slot);
+            high_meta = BH_DY(put)(high, high_meta, BH_DY(own_key)(low, slot),
+                                BH_DY(own_value)(low, slot), (int)(guests >> slot & 1u));
+            low_meta = BH_DY(take)(low_meta, slot);
             moved++;
         }
         bh_write64(bh_dy_at(low), low_meta);
@@ -83,28 +83,28 @@ BH_FN void DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 
 /* One attempt to bring a key home if there is room, else to count it in its home's filter, which is
  * being made anew. Answers 0 when the bucket is locked; *moved is raised when the key has moved. */
-BH_FN_RARE int DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
+BH_FN_RARE int BH_DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
 {
     uint64_t meta;
 
     if (!bh_dy_try_lock(key->to, &meta))
         return 0;
-    if (DY(full)(meta)) {
+    if (BH_DY(full)(meta)) {
         bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
     } else {
-        DY(move_home)(key->from, bh_read64(bh_dy_at(key->from)), key->slot, key->to, meta);
+        BH_DY(move_home)(key->from, bh_read64(bh_dy_at(key->from)), key->slot, key->to, meta);
         ++*moved;
     }
     return 1;
 }
 
 /* Answers how many keys were moved. */
-BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
+BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key)
 {
     uint32_t refused = 0;
     uint64_t moved = 0;
 
-    while (!bh_turn(refused) || !DY(try_go_home)(key, &moved))
+    while (!bh_turn(refused) || !BH_DY(try_go_home)(key, &moved))
         refused++;
     return (uint32_t)moved;
 }
@@ -115,7 +115,7 @@ BH_FN uint32_t DY(go_home)(const bh_dy_moving *key)
  * that grows: a subtable that is about to double is the fullest, so many of its keys are guests
  * elsewhere. Those that stay are counted in their homes' filters here.
  */
-BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *split = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = split->geometry;
@@ -123,40 +123,40 @@ BH_FN void DY(bring_home)(void *argument, uint64_t first, uint64_t count)
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
     for (i = first; i < first + count; i++) {
-        uint64_t line = geometry->subtable[split->from].lines + (uint64_t)BUCKET * i;
-        uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), SLOTS);
+        uint64_t line = geometry->subtable[split->from].lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
+        uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
 
         if (i + BH_DY_AHEAD < first + count)
-            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BUCKET));
+            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
         for (; guests; guests &= guests - 1) {
             uint32_t slot = bh_first(guests);
-            bh_hash hash = bh_hash_key(DY(own_key)(line, slot), &geometry->seed);
+            bh_hash hash = bh_hash_key(BH_DY(own_key)(line, slot), &geometry->seed);
             uint64_t pair = bh_dy_pair_of(geometry, hash);
             bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
             if ((geometry->pair[pair] & 15u) != split->subtable)
                 continue;
             if (found++ >= BH_DY_MOVING_MOST)
-                moved += DY(go_home)(key);
+                moved += BH_DY(go_home)(key);
             key->from = line;
-            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BUCKET);
+            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BH_DY_BUCKET_BYTES);
             key->slot = slot;
             key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
             bh_bring_to_write(bh_dy_at(key->to));
         }
     }
     for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
-        moved += DY(go_home)(&moving[i % BH_DY_MOVING_MOST]);
+        moved += BH_DY(go_home)(&moving[i % BH_DY_MOVING_MOST]);
     bh_add64(&split->moved, moved);
 }
 
 /* Where a key goes for which a halving leaves no slot: to the other bucket of its pair, which lies
  * in another subtable. That is home, if it was a guest. */
-BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
+BH_FN_RARE bh_dy_moving BH_DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
 {
     const bh_dy_geometry *geometry = merge->geometry;
-    BH_KEY key = DY(own_key)(high, slot);
-    bh_dy_places places = bh_dy_places_of(geometry, key, BUCKET);
+    BH_KEY key = BH_DY(own_key)(high, slot);
+    bh_dy_places places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     bh_dy_moving moving;
 
@@ -172,32 +172,32 @@ BH_FN_RARE bh_dy_moving DY(way_out)(const bh_dy_resize *merge, uint64_t high, ui
 /* One attempt to let it go there, unless there is no room. A key that leaves its home is counted
  * there, in the half that stays, `half` bytes below. Answers 0 when the bucket is locked; *went is
  * set when the key went. */
-BH_FN_RARE int DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
+BH_FN_RARE int BH_DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
 {
     uint64_t from_meta = bh_read64(bh_dy_at(key->from)), to_meta, home = key->from - half;
 
     if (!bh_dy_try_lock(key->to, &to_meta))
         return 0;
-    *went = !DY(full)(to_meta);
+    *went = !BH_DY(full)(to_meta);
     if (!*went) {
         bh_dy_unlock(key->to, to_meta);
     } else if (key->homeward) {
         to_meta = bh_dy_count_down(to_meta, key->counter);
-        DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
+        BH_DY(move_home)(key->from, from_meta, key->slot, key->to, to_meta);
     } else {
         bh_write64(bh_dy_at(home), bh_dy_count_up(bh_read64(bh_dy_at(home)), key->counter));
-        DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
+        BH_DY(move_away)(key->from, from_meta, key->slot, key->to, to_meta, key->counter);
     }
     return 1;
 }
 
 /* Answers whether it went. */
-BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
+BH_FN int BH_DY(go_out)(const bh_dy_moving *key, uint64_t half)
 {
     uint32_t refused = 0;
     int went = 0;
 
-    while (!bh_turn(refused) || !DY(try_go_out)(key, half, &went))
+    while (!bh_turn(refused) || !BH_DY(try_go_out)(key, half, &went))
         refused++;
     return went;
 }
@@ -207,30 +207,30 @@ BH_FN int DY(go_out)(const bh_dy_moving *key, uint64_t half)
  * bucket in the half that stays, those at home first; for the rest see way_out. What finds no room
  * there either stays where it is. Each bucket of this subtable is one task's.
  */
-BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *merge = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = (uint64_t)BUCKET * (geometry->base << subtable->doublings);
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings);
     uint64_t moved = 0, found = 0, gone = 0, i;
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
     for (i = first; i < first + count; i++) {
-        uint64_t low = subtable->lines + (uint64_t)BUCKET * i, high = low + half;
+        uint64_t low = subtable->lines + (uint64_t)BH_DY_BUCKET_BYTES * i, high = low + half;
         uint64_t low_meta = bh_read64(bh_dy_at(low)), high_meta = bh_read64(bh_dy_at(high));
-        uint32_t guests = bh_dy_maybe_guests(high_meta, SLOTS);
-        uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, SLOTS) & ~guests, guests}, part;
+        uint32_t guests = bh_dy_maybe_guests(high_meta, BH_DY_BUCKET_SLOTS);
+        uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, BH_DY_BUCKET_SLOTS) & ~guests, guests}, part;
 
         low_meta = (low_meta & ~BH_DY_FILTER_MASK) | bh_dy_merged_filter(low_meta, high_meta);
         high_meta &= ~BH_DY_FILTER_MASK;
         for (part = 0; part < 2; part++) {
-            for (; kept[part] && !DY(full)(low_meta); kept[part] &= kept[part] - 1) {
+            for (; kept[part] && !BH_DY(full)(low_meta); kept[part] &= kept[part] - 1) {
                 uint32_t slot = bh_first(kept[part]);
 
-                low_meta = DY(put)(low, low_meta, DY(own_key)(high, slot),
-                                   DY(own_value)(high, slot), (int)part);
-                high_meta = DY(take)(high_meta, slot);
+                low_meta = BH_DY(put)(low, low_meta, BH_DY(own_key)(high, slot),
+                                   BH_DY(own_value)(high, slot), (int)part);
+                high_meta = BH_DY(take)(high_meta, slot);
                 moved++;
             }
         }
@@ -240,56 +240,56 @@ BH_FN void DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
             bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
 
             if (found++ >= BH_DY_MOVING_MOST)
-                gone += (uint64_t)DY(go_out)(key, half);
-            *key = DY(way_out)(merge, high, bh_first(kept[0]));
+                gone += (uint64_t)BH_DY(go_out)(key, half);
+            *key = BH_DY(way_out)(merge, high, bh_first(kept[0]));
             bh_bring_to_write(bh_dy_at(key->to));
         }
     }
     for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
-        gone += (uint64_t)DY(go_out)(&moving[i % BH_DY_MOVING_MOST], half);
+        gone += (uint64_t)BH_DY(go_out)(&moving[i % BH_DY_MOVING_MOST], half);
     bh_add64(&merge->moved, moved + gone);
     bh_add64(&merge->left, found - gone);
 }
 
 /* One key that a halving has left: a place for it along a longer path. Answers 0 when there is
  * none. */
-BH_FN_RARE int DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
+BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
 {
-    bh_dy_moving key = DY(way_out)(merge, high, slot);
+    bh_dy_moving key = BH_DY(way_out)(merge, high, slot);
     uint64_t root[2] = {high - half, key.to}, looks = BH_DY_LOOKS_LONE, meta;
 
-    if (DY(go_out)(&key, half))
+    if (BH_DY(go_out)(&key, half))
         return 1;
     meta = bh_read64(bh_dy_at(root[0]));
-    if (DY(full)(meta)) {
-        if (!DY(make_room)(merge->geometry, merge->scratch, &looks, root, merge))
+    if (BH_DY(full)(meta)) {
+        if (!BH_DY(make_room)(merge->geometry, merge->scratch, &looks, root, merge))
             return 0;
-        if (DY(go_out)(&key, half))
+        if (BH_DY(go_out)(&key, half))
             return 1;
         meta = bh_read64(bh_dy_at(root[0]));
     }
-    bh_store64(bh_dy_at(root[0]), DY(put)(root[0], meta, DY(own_key)(high, slot),
-                                          DY(own_value)(high, slot), key.homeward));
-    bh_store64(bh_dy_at(high), DY(take)(bh_read64(bh_dy_at(high)), slot));
+    bh_store64(bh_dy_at(root[0]), BH_DY(put)(root[0], meta, BH_DY(own_key)(high, slot),
+                                          BH_DY(own_value)(high, slot), key.homeward));
+    bh_store64(bh_dy_at(high), BH_DY(take)(bh_read64(bh_dy_at(high)), slot));
     return 1;
 }
 
 /* BH_DY_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops after too
  * many searches in vain. */
-BH_FN void DY(place_residue)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(place_residue)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *merge = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = (uint64_t)BUCKET * (geometry->base << subtable->doublings), gone = 0, i;
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings), gone = 0, i;
     uint32_t vain = 0;
 
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
-        uint64_t high = subtable->lines + half + (uint64_t)BUCKET * i;
-        uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), SLOTS);
+        uint64_t high = subtable->lines + half + (uint64_t)BH_DY_BUCKET_BYTES * i;
+        uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), BH_DY_BUCKET_SLOTS);
 
         for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
-            if (DY(place_left)(merge, high, bh_first(left), half))
+            if (BH_DY(place_left)(merge, high, bh_first(left), half))
                 gone++;
             else
                 vain++;

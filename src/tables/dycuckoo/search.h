@@ -12,12 +12,12 @@
  *           slot 2 ----------------------> slot 5 -----------------> line, the step's bucket
  *
  * A step tries to move the last resident of the path to `line`. If there is a free slot, the next step
- * moves the resident before it; if `line` is full, DY(search_on) names the next bucket to look at:
+ * moves the resident before it; if `line` is full, BH_DY(search_on) names the next bucket to look at:
  * depth first, all paths of one move before any longer one. The path is read without locks, so it is
- * a guess; DY(try_move) checks each move, and when the guess was wrong the operation begins anew at
+ * a guess; BH_DY(try_move) checks each move, and when the guess was wrong the operation begins anew at
  * OTHER.
  *
- * EVICT sends one guest of the full home to its own home, by the same DY(try_move).
+ * EVICT sends one guest of the full home to its own home, by the same BH_DY(try_move).
  */
 #ifndef BH_TABLES_DYCUCKOO_SEARCH_H
 #define BH_TABLES_DYCUCKOO_SEARCH_H
@@ -31,16 +31,16 @@
 
 /* The first resident of a bucket, from `slot` on, that is at home there: sets *slot and the bucket
  * it could move to. Read without lock: a hint that try_move checks. */
-BH_FN int DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
+BH_FN int BH_DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
                             uint64_t *to)
 {
-    uint32_t left = bh_dy_maybe_residents(bh_load64(bh_dy_at(line)), SLOTS) >> *slot << *slot;
+    uint32_t left = bh_dy_maybe_residents(bh_load64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS) >> *slot << *slot;
 
     for (; left; left &= left - 1) {
         bh_dy_places places;
 
         *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, *slot)), BUCKET);
+        places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, *slot)), BH_DY_BUCKET_BYTES);
         *to = places.other;
         if (places.home == line)
             return 1;
@@ -50,13 +50,13 @@ BH_FN int DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint3
 
 /* The bucket that the path's first `moves` moves lead to. Where residents have changed meanwhile it
  * leads elsewhere, and try_move notices. */
-BH_FN uint64_t DY(walk)(const bh_dy_geometry *geometry, const DY(op) *op, uint32_t moves)
+BH_FN uint64_t BH_DY(walk)(const bh_dy_geometry *geometry, const BH_DY(op) *op, uint32_t moves)
 {
     uint64_t line = op->from;
     uint32_t i;
 
     for (i = 0; i < moves; i++)
-        line = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(line, op->path >> 4 * i & 15u)), BUCKET)
+        line = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, op->path >> 4 * i & 15u)), BH_DY_BUCKET_BYTES)
                    .other;
     return line;
 }
@@ -66,19 +66,19 @@ BH_FN uint64_t DY(walk)(const bh_dy_geometry *geometry, const DY(op) *op, uint32
  * longer; else beside it, the next resident of the bucket before; else before that; else from the
  * other one of the key's two buckets; else the same with longer paths.
  */
-BH_FN uint64_t DY(search_on)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t line)
+BH_FN uint64_t BH_DY(search_on)(const bh_dy_geometry *geometry, BH_DY(op) *op, uint64_t line)
 {
     uint32_t slot = 0;
     uint64_t to = 0;
 
     if (op->depth == op->deepest) {
         slot = (op->path >> 4 * --op->depth & 15u) + 1;
-        line = DY(walk)(geometry, op, op->depth);
+        line = BH_DY(walk)(geometry, op, op->depth);
     }
-    while (!DY(next_resident)(geometry, line, &slot, &to)) {
+    while (!BH_DY(next_resident)(geometry, line, &slot, &to)) {
         if (op->depth) {
             slot = (op->path >> 4 * --op->depth & 15u) + 1;
-            line = DY(walk)(geometry, op, op->depth);
+            line = BH_DY(walk)(geometry, op, op->depth);
             continue;
         }
         slot = 0;
@@ -98,13 +98,13 @@ BH_FN uint64_t DY(search_on)(const bh_dy_geometry *geometry, DY(op) *op, uint64_
 
 /* A step of SEARCH: `line` is the end of the path, or home when it begins. Sets what it has moved
  * and the next bucket. */
-BH_FN_RARE bh_answer DY(search)(const bh_dy_geometry *geometry, DY(op) *op, uint64_t line,
+BH_FN_RARE bh_answer BH_DY(search)(const bh_dy_geometry *geometry, BH_DY(op) *op, uint64_t line,
                                 uint8_t *has_moved, uint64_t *next)
 {
     if (op->depth) {
-        uint64_t from = DY(walk)(geometry, op, op->depth - 1u);
+        uint64_t from = BH_DY(walk)(geometry, op, op->depth - 1u);
         bh_dy_moved moved =
-            DY(try_move)(geometry, from, op->path >> 4 * (op->depth - 1u) & 15u, line);
+            BH_DY(try_move)(geometry, from, op->path >> 4 * (op->depth - 1u) & 15u, line);
 
         if (moved == BH_DY_BUSY)
             return BH_RETRY;
@@ -126,11 +126,11 @@ BH_FN_RARE bh_answer DY(search)(const bh_dy_geometry *geometry, DY(op) *op, uint
             return BH_NEXT;
         }
     }
-    *next = DY(search_on)(geometry, op, line);
+    *next = BH_DY(search_on)(geometry, op, line);
     return *next ? BH_NEXT : BH_STALL;
 }
 
-BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+BH_FN bh_answer BH_DY(step_search)(bh__slice *slice, BH_DY(op) *op, uint64_t line, bh_region *next)
 {
     /* Copies, so that nobody else has a pointer to the slice. */
     uint64_t to = line;
@@ -139,16 +139,16 @@ BH_FN bh_answer DY(step_search)(bh__slice *slice, DY(op) *op, uint64_t line, bh_
 
     if (slice->looks) {
         slice->looks--;
-        answer = DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
+        answer = BH_DY(search)((const bh_dy_geometry *)slice->geometry, op, line, &moved, &to);
     }
     slice->moved |= moved;
     slice->reasons |= answer == BH_STALL ? BH_REASON_PLACE : 0;
-    *next = bh_dy_region(to, BUCKET);
+    *next = bh_dy_region(to, BH_DY_BUCKET_BYTES);
     return answer;
 }
 
 /* From now on the operation searches, from home. */
-BH_FN void DY(to_search)(DY(op) *op)
+BH_FN void BH_DY(to_search)(BH_DY(op) *op)
 {
     op->state = BH_DY_SEARCH;
     op->from = op->home;
@@ -159,40 +159,40 @@ BH_FN void DY(to_search)(DY(op) *op)
 
 /* Of an element of which an earlier stage of a GPU knows that both its buckets are full: it begins with
  * its search. */
-BH_FN bh_region DY(begin_last)(const bh__slice *slice, DY(op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_region BH_DY(begin_last)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
 {
-    bh_region region = DY(begin)(slice, op, at, kind);
+    bh_region region = BH_DY(begin)(slice, op, at, kind);
 
-    (void)DY(go_other)(slice, op, region.offset, &region);
-    DY(to_search)(op);
+    (void)BH_DY(go_other)(slice, op, region.offset, &region);
+    BH_DY(to_search)(op);
     region.offset = op->home;
     return region;
 }
 
 /* Both buckets of a key are full. */
-BH_FN bh_answer DY(begin_search)(bh__slice *slice, DY(op) *op, bh_region *next)
+BH_FN bh_answer BH_DY(begin_search)(bh__slice *slice, BH_DY(op) *op, bh_region *next)
 {
     if ((slice->hints & BH_HINT_LATER) || !slice->looks) {
         slice->reasons |= BH_REASON_PLACE;
         return BH_STALL;
     }
-    DY(to_search)(op);
-    return DY(step_search)(slice, op, op->home, next);
+    BH_DY(to_search)(op);
+    return BH_DY(step_search)(slice, op, op->home, next);
 }
 
 /* Home is full and the key is nowhere, as it seemed. Many keys have been erased: there may be room
  * in the home of one of home's guests. Answers that guest's home, and its slot; 0 when there is no
  * guest. */
-BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
+BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
                               uint32_t *slot)
 {
-    uint32_t left = bh_dy_maybe_guests(meta, SLOTS);
+    uint32_t left = bh_dy_maybe_guests(meta, BH_DY_BUCKET_SLOTS);
 
     for (; left; left &= left - 1) {
         bh_dy_places places;
 
         *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(DY(key_at)(home, *slot)), BUCKET);
+        places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(home, *slot)), BH_DY_BUCKET_BYTES);
         if (places.other == home)
             return places.home;
     }
@@ -201,34 +201,34 @@ BH_FN_RARE uint64_t DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uin
 
 /* Sends a guest of the full home to where it is at home, if there is one; else on to the other
  * bucket. */
-BH_FN bh_answer DY(begin_evict)(const bh__slice *slice, DY(op) *op, uint64_t home, uint64_t meta,
+BH_FN bh_answer BH_DY(begin_evict)(const bh__slice *slice, BH_DY(op) *op, uint64_t home, uint64_t meta,
                                 bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     uint32_t slot = 0;
-    const uint64_t to = DY(evict)(geometry, home, meta, &slot);
+    const uint64_t to = BH_DY(evict)(geometry, home, meta, &slot);
 
     if (!to)
-        return DY(go_other)(slice, op, home, next);
+        return BH_DY(go_other)(slice, op, home, next);
     op->home = home;
     op->path = slot;
     op->looks = 1;
     op->state = BH_DY_EVICT;
-    *next = bh_dy_region(to, BUCKET);
+    *next = bh_dy_region(to, BH_DY_BUCKET_BYTES);
     return BH_NEXT;
 }
 
-BH_FN bh_answer DY(step_evict)(bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+BH_FN bh_answer BH_DY(step_evict)(bh__slice *slice, BH_DY(op) *op, uint64_t line, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    bh_dy_moved moved = DY(try_move)(geometry, op->home, op->path, line);
+    bh_dy_moved moved = BH_DY(try_move)(geometry, op->home, op->path, line);
 
     if (moved == BH_DY_BUSY)
         return BH_RETRY;
     if (moved == BH_DY_FULL)
-        return DY(go_other)(slice, op, op->home, next);
+        return BH_DY(go_other)(slice, op, op->home, next);
     slice->moved |= moved == BH_DY_MOVED;
     op->state = BH_DY_HOME;
-    *next = bh_dy_region(op->home, BUCKET);
+    *next = bh_dy_region(op->home, BH_DY_BUCKET_BYTES);
     return BH_NEXT;
 }

@@ -2,23 +2,23 @@
  * DyCuckoo, the steps: what an operation does when the line that it asked for has come. An
  * include-template that ops.h includes; ops.h draws how the states follow each other.
  *
- *     DY(step_find)      lookups, in both of their buckets
- *     DY(step_home)      HOME, all other operations
- *     DY(step_other)     OTHER, with the home line at hand
- *     DY(step_evict)     EVICT   } search.h
- *     DY(step_search)    SEARCH  }
+ *     BH_DY(step_find)      lookups, in both of their buckets
+ *     BH_DY(step_home)      HOME, all other operations
+ *     BH_DY(step_other)     OTHER, with the home line at hand
+ *     BH_DY(step_evict)     EVICT   } search.h
+ *     BH_DY(step_search)    SEARCH  }
  *
  * A step answers DONE with the outcome in the operation; NEXT with the region that the next step needs;
  * RETRY when a writer was at work in the bucket or was faster; or STALL when there is no room or no path
  * for a new key, which the policy must see to. It holds no lock when it answers.
  */
 
-BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line, bh_region *next)
+BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t line, bh_region *next)
 {
-    DY(view) view;
+    BH_DY(view) view;
     BH_VALUE value = 0;
 
-    if (!DY(look)(line, op->key, &view))
+    if (!BH_DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (view.match) {
         if (BH_APART && slice->values_out && !op->looks) {
@@ -26,27 +26,27 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
             op->looks = 1;
             if (BH_QUIET)
                 line = op->state == BH_DY_HOME ? op->home : op->other;
-            *next = bh_dy_region(line, BUCKET);
+            *next = bh_dy_region(line, BH_DY_BUCKET_BYTES);
             return BH_NEXT;
         }
         if (BH_VALUE_BYTES && slice->values_out)
-            value = BH_LOAD_VALUE(DY(value_at)(line, bh_first(view.match)));
+            value = BH_LOAD_VALUE(BH_DY(value_at)(line, bh_first(view.match)));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
         if (BH_VALUE_BYTES && slice->values_out)
-            DY(answer)(slice, op, value);
-        return DY(done)(op, BH_FOUND);
+            BH_DY(answer)(slice, op, value);
+        return BH_DY(done)(op, BH_FOUND);
     }
     if (bh_load64(bh_dy_at(line)) != view.meta)
         return BH_RETRY;
     if (op->state == BH_DY_HOME) {
         if (!bh_dy_counted(view.meta, op->counter))
-            return DY(done)(op, BH_MISSING);
+            return BH_DY(done)(op, BH_MISSING);
         op->from = view.meta;
-        return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
+        return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
     if (BH_QUIET || bh_load64(bh_dy_at(op->home)) == op->from)
-        return DY(done)(op, BH_MISSING);
+        return BH_DY(done)(op, BH_MISSING);
     op->state = BH_DY_HOME;
     *next = bh_dy_region(op->home, BH_DY_LINE);
     return BH_NEXT;
@@ -54,7 +54,7 @@ BH_FN bh_answer DY(step_find)(const bh__slice *slice, DY(op) *op, uint64_t line,
 
 /* Whether a new key shall rather go to its other bucket. Never, but for an experiment: the paper
  * draws a subtable for each new key. */
-BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
+BH_FN int BH_DY(rather_away)(const bh__slice *slice, const BH_DY(op) *op)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     bh_hash hash;
@@ -66,46 +66,46 @@ BH_FN int DY(rather_away)(const bh__slice *slice, const DY(op) *op)
            geometry->away[bh_dy_pair_of(geometry, hash)];
 }
 
-BH_FN bh_answer DY(step_home)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                               bh_region *next)
 {
     int inserts = BH_OP_INSERTS(kind);
-    DY(view) view;
+    BH_DY(view) view;
 
-    if (!DY(look)(line, op->key, &view))
+    if (!BH_DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (!view.match) {
         if (bh_dy_counted(view.meta, op->counter))
-            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
+            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         if (!inserts)
-            return bh_load64(bh_dy_at(line)) == view.meta ? DY(done)(op, BH_MISSING) : BH_RETRY;
-        if (DY(full)(view.meta)) {
+            return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(done)(op, BH_MISSING) : BH_RETRY;
+        if (BH_DY(full)(view.meta)) {
             if ((slice->hints & BH_HINT_TURNOVER) && slice->room && !op->looks)
-                return DY(begin_evict)(slice, op, line, view.meta, next);
-            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
+                return BH_DY(begin_evict)(slice, op, line, view.meta, next);
+            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
         if (!slice->room) /* it may be refused for that, so it must have been so at one instant */
-            return bh_load64(bh_dy_at(line)) == view.meta ? DY(no_room)(slice) : BH_RETRY;
-        if (DY(rather_away)(slice, op))
-            return DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
+            return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(no_room)(slice) : BH_RETRY;
+        if (BH_DY(rather_away)(slice, op))
+            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
     }
-    if (!DY(lock)(line, &view))
+    if (!BH_DY(lock)(line, &view))
         return BH_RETRY;
-    bh_dy_unlock(line, view.match ? DY(act)(slice, op, kind, line, &view)
-                                  : DY(insert)(slice, op, line, view.meta, 0));
+    bh_dy_unlock(line, view.match ? BH_DY(act)(slice, op, kind, line, &view)
+                                  : BH_DY(insert)(slice, op, line, view.meta, 0));
     return BH_DONE;
 }
 
-BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                                bh_region *next)
 {
-    DY(view) home, other;
+    BH_DY(view) home, other;
     int home_full, other_full;
 
-    if (!DY(look)(op->home, op->key, &home) || !DY(look)(line, op->key, &other))
+    if (!BH_DY(look)(op->home, op->key, &home) || !BH_DY(look)(line, op->key, &other))
         return BH_RETRY;
-    home_full = DY(full)(home.meta);
-    other_full = DY(full)(other.meta);
+    home_full = BH_DY(full)(home.meta);
+    other_full = BH_DY(full)(other.meta);
     /* Whoever stalls may be refused, so the key was in neither bucket at one instant: if home's word is
      * what it was, the key did not move between the two looks. This takes no locks: on a GPU thousands
      * of threads that lock two buckets only to see this would keep each other waiting. */
@@ -113,20 +113,20 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
         (!slice->room || (home_full && other_full))) {
         if (bh_load64(bh_dy_at(line)) != other.meta || bh_load64(bh_dy_at(op->home)) != home.meta)
             return BH_RETRY;
-        return slice->room ? DY(begin_search)(slice, op, next) : DY(no_room)(slice);
+        return slice->room ? BH_DY(begin_search)(slice, op, next) : BH_DY(no_room)(slice);
     }
-    if (!DY(lock)(op->home, &home))
+    if (!BH_DY(lock)(op->home, &home))
         return BH_RETRY;
     if (home.match) {
-        bh_dy_unlock(op->home, DY(act)(slice, op, kind, op->home, &home));
+        bh_dy_unlock(op->home, BH_DY(act)(slice, op, kind, op->home, &home));
         return BH_DONE;
     }
-    if (!DY(lock)(line, &other)) {
+    if (!BH_DY(lock)(line, &other)) {
         bh_dy_unlock(op->home, home.meta);
         return BH_RETRY;
     }
     if (other.match) {
-        bh_dy_unlock(line, DY(act)(slice, op, kind, line, &other));
+        bh_dy_unlock(line, BH_DY(act)(slice, op, kind, line, &other));
         bh_dy_unlock(op->home, BH_OP_ERASES(kind) ? bh_dy_count_down(home.meta, op->counter)
                                                   : home.meta);
         return BH_DONE;
@@ -134,10 +134,10 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
     /* The key is nowhere, and as long as home is locked it stays so. */
     if (!BH_OP_INSERTS(kind)) {
         op->outcome = BH_MISSING;
-    } else if (!home_full && (other_full || !DY(rather_away)(slice, op))) {
-        home.meta = DY(insert)(slice, op, op->home, home.meta, 0);
+    } else if (!home_full && (other_full || !BH_DY(rather_away)(slice, op))) {
+        home.meta = BH_DY(insert)(slice, op, op->home, home.meta, 0);
     } else {
-        other.meta = DY(insert)(slice, op, line, other.meta, 1);
+        other.meta = BH_DY(insert)(slice, op, line, other.meta, 1);
         home.meta = bh_dy_count_up(home.meta, op->counter);
     }
     bh_dy_unlock(line, other.meta);
@@ -146,16 +146,16 @@ BH_FN bh_answer DY(step_other)(bh__slice *slice, DY(op) *op, uint32_t kind, uint
 }
 
 /* One step of an operation on the region it asked for. */
-BH_FN bh_answer DY(step)(bh__slice *slice, DY(op) *op, uint32_t kind, uint64_t line,
+BH_FN bh_answer BH_DY(step)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                          bh_region *next)
 {
     if (kind == BH_FIND)
-        return DY(step_find)(slice, op, line, next);
+        return BH_DY(step_find)(slice, op, line, next);
     if (op->state == BH_DY_HOME)
-        return DY(step_home)(slice, op, kind, line, next);
+        return BH_DY(step_home)(slice, op, kind, line, next);
     if (op->state == BH_DY_OTHER)
-        return DY(step_other)(slice, op, kind, line, next);
+        return BH_DY(step_other)(slice, op, kind, line, next);
     if (op->state == BH_DY_EVICT || (slice->hints & BH_HINT_LATER))
-        return DY(step_evict)(slice, op, line, next);
-    return DY(step_search)(slice, op, line, next);
+        return BH_DY(step_evict)(slice, op, line, next);
+    return BH_DY(step_search)(slice, op, line, next);
 }

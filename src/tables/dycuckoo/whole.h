@@ -21,7 +21,7 @@ BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begi
 
 /* Inserts the pairs of a range of buckets. Alone, it is the second time: most keys are in the table
  * already, and for the others longer paths are looked for. */
-BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
+BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
 {
     uint64_t left = 0, i;
     uint32_t vain = 0;
@@ -42,26 +42,26 @@ BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int
     slice.room = UINT64_MAX;
     slice.looks = BH_LOOKS_FREE;
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
-        uint64_t line = job->lines + (uint64_t)BUCKET * i;
-        uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
+        uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
+        uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
 
         for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
             uint64_t root[2], looks = BH_DY_LOOKS_LONE;
             bh_dy_places places;
 
-            key = DY(own_key)(line, bh_first(used));
-            value = DY(own_value)(line, bh_first(used));
-            if (DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
+            key = BH_DY(own_key)(line, bh_first(used));
+            value = BH_DY(own_value)(line, bh_first(used));
+            if (BH_DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
                 continue;
             if (!alone) {
                 left++;
                 continue;
             }
-            places = bh_dy_places_of(job->geometry, key, BUCKET);
+            places = bh_dy_places_of(job->geometry, key, BH_DY_BUCKET_BYTES);
             root[0] = places.home;
             root[1] = places.other;
-            if (!DY(make_room)(job->geometry, job->scratch, &looks, root, 0) ||
-                DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
+            if (!BH_DY(make_room)(job->geometry, job->scratch, &looks, root, 0) ||
+                BH_DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
                 left++;
                 vain++;
             }
@@ -71,27 +71,27 @@ BH_FN void DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int
 }
 
 /* BH_DY_PASS_REINSERT. */
-BH_FN void DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
 {
-    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 0);
+    BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 0);
 }
 
 /* BH_DY_PASS_REST. */
-BH_FN void DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
 {
-    DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
+    BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
 }
 
 /* The slots in use of a bucket, from the first slot to be exported on. */
-BH_FN uint32_t DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
+BH_FN uint32_t BH_DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
 {
-    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), SLOTS);
+    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
 
     return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
 }
 
 /* BH_DY_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
-BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_export *job = (bh_dy_export *)argument;
     uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
@@ -103,23 +103,23 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 
         /* No further than to where the room ends: calls may be for a few pairs only. */
         for (i = bucket; i < end && there <= job->room; i++) {
-            uint64_t line = lines + (uint64_t)BUCKET * i;
+            uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
 
             /* Behind this part lies one that is read soon too. */
-            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BUCKET));
-            there += bh_count(DY(exported)(job, line, i));
+            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
+            there += bh_count(BH_DY(exported)(job, line, i));
         }
         to = bh_take64(&job->taken, there);
         last = to + there < job->room ? to + there : job->room;
         for (; bucket < end; bucket++) {
-            uint64_t line = lines + (uint64_t)BUCKET * bucket;
-            uint32_t used = DY(exported)(job, line, bucket), slot;
+            uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
+            uint32_t used = BH_DY(exported)(job, line, bucket), slot;
 
             /* As long as what is written in vain stays within this part's places. */
-            if (to + SLOTS <= last) {
-                BH_PACK_KEYS(keys + to, DY(key_at)(line, 0), SLOTS, used);
+            if (to + BH_DY_BUCKET_SLOTS <= last) {
+                BH_PACK_KEYS(keys + to, BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, used);
                 if (BH_VALUE_BYTES && values)
-                    BH_PACK_VALUES(values + to, DY(value_at)(line, 0), SLOTS, used);
+                    BH_PACK_VALUES(values + to, BH_DY(value_at)(line, 0), BH_DY_BUCKET_SLOTS, used);
                 to += bh_count(used);
                 continue;
             }
@@ -132,9 +132,9 @@ BH_FN void DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                     bucket = end;
                     break;
                 }
-                keys[to] = DY(own_key)(line, slot);
+                keys[to] = BH_DY(own_key)(line, slot);
                 if (BH_VALUE_BYTES && values)
-                    values[to] = DY(own_value)(line, slot);
+                    values[to] = BH_DY(own_value)(line, slot);
                 to++;
             }
         }

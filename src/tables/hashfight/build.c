@@ -70,7 +70,7 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
     const bh__hf_builder *builder = bh__hf_builder_of(table);
     uint64_t least = BH_HF_TAIL_LEAST;
     bh_hf_generation *g = &p->g;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
 
     if (pairs > 1ull << 40)
         return 0;
@@ -109,11 +109,11 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
         p->quota = quota;
     if (!bh__mul(g->regions, p->quota, &capacity))
         return 0;
-    g->lines = cut(&a, g->regions * g->region_lines, BH_HF_LINE);
-    g->contested = cut(&a, g->regions * g->region_lines * per_line / 64, 8);
-    g->tail_keys = cut(&a, capacity, table->options.key_bytes);
-    g->tail_values = cut(&a, capacity, table->options.value_bytes);
-    g->tail_gone = cut(&a, capacity, 1);
+    g->lines = bh__cut(&a, g->regions * g->region_lines, BH_HF_LINE);
+    g->contested = bh__cut(&a, g->regions * g->region_lines * per_line / 64, 8);
+    g->tail_keys = bh__cut(&a, capacity, table->options.key_bytes);
+    g->tail_values = bh__cut(&a, capacity, table->options.value_bytes);
+    g->tail_gone = bh__cut(&a, capacity, 1);
     g->tail_room = capacity;
     g->tail = 0;
     p->bytes = a.at;

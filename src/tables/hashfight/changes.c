@@ -42,18 +42,18 @@ typedef struct chunk {
     uint64_t wanted;
 } chunk;
 
-static uint64_t cut_chunk(arena *a, const bh_table *table, uint64_t n, chunk *c)
+static uint64_t cut_chunk(bh__arena *a, const bh_table *table, uint64_t n, chunk *c)
 {
     uint64_t key_bytes = table->options.key_bytes, from = a->at;
 
-    c->keys = cut(a, n, key_bytes);
-    c->spare = cut(a, n, key_bytes);
-    c->index = cut(a, n, 4);
-    c->index_spare = cut(a, n, 4);
-    c->unique = cut(a, n, key_bytes);
-    c->starts = cut(a, n, 8);
-    c->places = cut(a, n, 8);
-    c->wanted = cut(a, n, 1);
+    c->keys = bh__cut(a, n, key_bytes);
+    c->spare = bh__cut(a, n, key_bytes);
+    c->index = bh__cut(a, n, 4);
+    c->index_spare = bh__cut(a, n, 4);
+    c->unique = bh__cut(a, n, key_bytes);
+    c->starts = bh__cut(a, n, 8);
+    c->places = bh__cut(a, n, 8);
+    c->wanted = bh__cut(a, n, 1);
     return a->at - from;
 }
 
@@ -64,8 +64,8 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
 
     job.geometry = &((const bh__hf_table *)table)->geometry;
     job.system = &table->backend->system;
-    job.keys = pointer(c->unique);
-    job.places = (uint64_t *)pointer(c->places);
+    job.keys = bh__pointer(c->unique);
+    job.places = (uint64_t *)bh__pointer(c->places);
     bh__hf_pass(table, BH_HF_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 
@@ -76,12 +76,12 @@ static uint64_t place_new(bh__hf_table *t, const chunk *c, uint64_t runs, bh_sta
     bh__where where = bh__hf_where(&t->table);
     uint64_t count;
 
-    if (!p->compact(&where, (const uint8_t *)pointer(c->wanted), pointer(c->unique),
-                    t->table.options.key_bytes, runs, pointer(c->spare), &count)) {
+    if (!p->compact(&where, (const uint8_t *)bh__pointer(c->wanted), bh__pointer(c->unique),
+                    t->table.options.key_bytes, runs, bh__pointer(c->spare), &count)) {
         *why = bh__fail(BH_ERR_MEMORY, "the system gave no temporary memory");
         return 0;
     }
-    return bh__hf_make_places(t, pointer(c->spare), count, why);
+    return bh__hf_make_places(t, bh__pointer(c->spare), count, why);
 }
 
 /* Performs a chunk: sorted, cut into runs, with the gate held alone. */
@@ -94,18 +94,18 @@ static bh_status perform_runs(bh__hf_table *t, const bh__batch *batch, const chu
     int inserts = bh__takes_room(batch);
 
     job.geometry = &t->geometry;
-    job.runs.index = (const uint32_t *)pointer(c->index);
+    job.runs.index = (const uint32_t *)bh__pointer(c->index);
     job.runs.ops = batch->ops;
     job.runs.op = (uint32_t)batch->op;
     job.runs.value_bytes = table->options.value_bytes;
     job.runs.values = batch->values;
     job.runs.values_out = batch->values_out;
     job.runs.outcomes = batch->outcomes;
-    job.runs.starts = (const uint64_t *)pointer(c->starts);
+    job.runs.starts = (const uint64_t *)bh__pointer(c->starts);
     job.runs.count = runs;
     job.runs.elements = batch->n;
-    job.places = (const uint64_t *)pointer(c->places);
-    job.wanted = inserts ? (uint8_t *)pointer(c->wanted) : 0;
+    job.places = (const uint64_t *)bh__pointer(c->places);
+    job.wanted = inserts ? (uint8_t *)bh__pointer(c->wanted) : 0;
     job.wanting = job.inserted = job.erased = job.assigned = job.refused = job.gone = 0;
     locate(table, c, runs);
     if (inserts) {
@@ -149,13 +149,13 @@ static int run_chunk(bh__hf_table *t, const bh__batch *batch, const chunk *c, bh
     sort.keys = batch->keys;
     sort.payloads = 0;
     sort.n = batch->n;
-    sort.keys_out = pointer(c->keys);
-    sort.payloads_out = pointer(c->index);
-    sort.keys_spare = pointer(c->spare);
-    sort.payloads_spare = pointer(c->index_spare);
+    sort.keys_out = bh__pointer(c->keys);
+    sort.payloads_out = bh__pointer(c->index);
+    sort.keys_spare = bh__pointer(c->spare);
+    sort.payloads_spare = bh__pointer(c->index_spare);
     if (!p->sort_by_key(&where, &sort) ||
-        !p->reduce_by_key(&where, BH_INSERT, pointer(c->keys), sort.key_bytes, 0, 0, batch->n,
-                          pointer(c->unique), 0, (uint64_t *)pointer(c->starts), &runs))
+        !p->reduce_by_key(&where, BH_INSERT, bh__pointer(c->keys), sort.key_bytes, 0, 0, batch->n,
+                          bh__pointer(c->unique), 0, (uint64_t *)bh__pointer(c->starts), &runs))
         return 0;
     since = bh__enter_alone(table);
     why = perform_runs(t, batch, c, runs);
@@ -218,7 +218,7 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
 
 /* Performs a call in chunks of so many elements, with memory for one; where that is not enough for
  * sorting, the smaller ones that `small` has room for. */
-static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t room, arena *memory,
+static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t room, bh__arena *memory,
                             uint64_t small)
 {
     bh_table *table = &t->table;
@@ -259,7 +259,7 @@ static bh_status modify_far(bh__hf_table *t, const bh__batch *batch)
     uint64_t room = batch->n < BH_HF_CHUNK_FAR ? batch->n : BH_HF_CHUNK_FAR;
     bh__temporary memory;
     bh_status status;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     chunk c;
 
     while (!bh__temporary_take(&memory, &backend->memory,
@@ -284,7 +284,7 @@ static bh_status modify_near(bh__hf_table *t, const bh__batch *batch)
     uint64_t room = batch->n < BH_HF_CHUNK_MOST ? batch->n : BH_HF_CHUNK_MOST;
     bh__temporary memory;
     bh_status status;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     int taken;
     chunk c;
 

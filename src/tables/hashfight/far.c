@@ -19,17 +19,17 @@ typedef struct columns {
     void *values;
 } columns;
 
-static columns cut_columns(arena *a, const bh_table *table, uint64_t n)
+static columns cut_columns(bh__arena *a, const bh_table *table, uint64_t n)
 {
     columns c;
 
-    c.keys = pointer(cut(a, n, table->options.key_bytes));
-    c.values = pointer(cut(a, n, table->options.value_bytes));
+    c.keys = bh__pointer(bh__cut(a, n, table->options.key_bytes));
+    c.values = bh__pointer(bh__cut(a, n, table->options.value_bytes));
     return c;
 }
 
 /* Takes temporary memory that is to be cut in the same way as `a` was; `a` begins there then. */
-static int take(const bh_table *table, arena *a, bh__temporary *memory)
+static int take(const bh_table *table, bh__arena *a, bh__temporary *memory)
 {
     const bh__backend *backend = table->backend;
 
@@ -86,7 +86,7 @@ static void fit(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_
 {
     const uint64_t room = room_of(pairs, regions);
     const uint64_t bytes =
-        lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
+        bh__lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
 
     if (*lines < bytes / BH_HF_LINE + 1)
         *lines = bytes / BH_HF_LINE + 1;
@@ -127,16 +127,16 @@ static uint64_t bytes_of(const work *w)
     return (w->lists.memory ? w->lists.bytes : 0) + (w->scratch.memory ? w->scratch.bytes : 0);
 }
 
-static void cut_lists(arena *a, const bh_table *table, const bh__hf_plan *p, bh_hf_teams *job)
+static void cut_lists(bh__arena *a, const bh_table *table, const bh__hf_plan *p, bh_hf_teams *job)
 {
     const columns left = cut_columns(a, table, p->g.tail_room);
 
     job->left_keys = left.keys;
     job->left_values = left.values;
     job->left_room = p->g.tail_room;
-    job->counts = (const uint64_t *)pointer(cut(a, p->g.regions, 8));
-    job->keys_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
-    job->values_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
+    job->counts = (const uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
+    job->keys_at = (uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
+    job->values_at = (uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
 }
 
 /* Memory for the teams. Answers 0 for want of it. */
@@ -146,7 +146,7 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
     const bh_table_options *o = &table->options;
     const uint64_t cells = p->g.region_lines * BH_HF_SLOTS(o->key_bytes, o->value_bytes);
     const uint64_t slots = p->g.rounds ? p->g.round[0].slots : 0;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
 
     job->room = room_of(n, p->g.regions);
     job->teams = p->g.regions;
@@ -158,7 +158,7 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
     if (job->scratch_bytes <= BH_HF_TEAM_BYTES)
         return 1;
     job->teams = p->g.regions / REGIONS_OF_TEAM + 1;
-    (void)cut(&a, job->teams, job->scratch_bytes);
+    (void)bh__cut(&a, job->teams, job->scratch_bytes);
     if (!take(table, &a, &w->scratch))
         return 0;
     job->scratch = (unsigned char *)w->scratch.memory;
@@ -175,7 +175,7 @@ static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from,
     bh__where where = bh__hf_where(table);
     const bh__hf_table *t = (const bh__hf_table *)table;
     bh__partition partition;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     int done = 1;
 
     cut_lists(&a, table, p, job);
@@ -215,7 +215,7 @@ static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int
     const uint64_t n = job->left;
     bh__hf_built result = BH_HF_NO_MEMORY;
     bh__temporary memory;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     uint64_t runs = n;
     columns spare;
     bh__sort sort;
@@ -232,8 +232,8 @@ static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int
     sort.keys = job->left_keys;
     sort.payloads = sort.payload_bytes ? job->left_values : 0;
     sort.n = n;
-    sort.keys_out = pointer(g->tail_keys);
-    sort.payloads_out = sort.payload_bytes ? pointer(g->tail_values) : 0;
+    sort.keys_out = bh__pointer(g->tail_keys);
+    sort.payloads_out = sort.payload_bytes ? bh__pointer(g->tail_values) : 0;
     sort.keys_spare = spare.keys;
     sort.payloads_spare = sort.payload_bytes ? spare.values : 0;
     if (p->sort_by_key(&where, &sort) &&
@@ -301,17 +301,17 @@ typedef struct aside {
     uint64_t parts;
 } aside;
 
-static void cut_aside(arena *a, const bh_table *table, aside *to)
+static void cut_aside(bh__arena *a, const bh_table *table, aside *to)
 {
     to->pairs = cut_columns(a, table, BH_HF_BUFFER_MOST);
     to->spare = cut_columns(a, table, BH_HF_BUFFER_MOST);
     to->parts = BH_HF_BUFFER_MOST / BH_HF_EXPORT_PART_FAR + 1;
-    to->counts = (uint64_t *)pointer(cut(a, to->parts, 8));
+    to->counts = (uint64_t *)bh__pointer(bh__cut(a, to->parts, 8));
 }
 
 static uint64_t aside_bytes(const bh_table *table)
 {
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     aside all;
 
     cut_aside(&a, table, &all);
@@ -324,7 +324,7 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
     bh__where where = bh__hf_where(table);
     uint64_t cell = 0, kept = 0;
-    arena a = {t->aside, 0};
+    bh__arena a = {t->aside, 0};
     bh__sort sort;
     aside to;
 
@@ -342,8 +342,8 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     sort.keys = to.pairs.keys;
     sort.payloads = value_bytes ? to.pairs.values : 0;
     sort.n = kept + count;
-    sort.keys_out = pointer(t->tail.tail_keys);
-    sort.payloads_out = value_bytes ? pointer(t->tail.tail_values) : 0;
+    sort.keys_out = bh__pointer(t->tail.tail_keys);
+    sort.payloads_out = value_bytes ? bh__pointer(t->tail.tail_values) : 0;
     sort.keys_spare = to.spare.keys;
     sort.payloads_spare = value_bytes ? to.spare.values : 0;
     if (!table->backend->primitives->sort_by_key(&where, &sort))

@@ -38,35 +38,35 @@
 
 #endif
 
-#define HF(name) BH_NAME(bh_hf_##name)
-#define SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
-#define VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, SLOTS)
+#define BH_HF(name) BH_NAME(bh_hf_##name)
+#define BH_HF_LINE_SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_HF_LINE_VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_HF_LINE_SLOTS)
 
 /* A key on its way to a slot. */
-typedef struct HF(aim) {
+typedef struct BH_HF(aim) {
     const unsigned char *key_at;
     uint64_t slot;
     BH_KEY key;
     uint32_t at; /* element of the slice */
-} HF(aim);
+} BH_HF(aim);
 
-BH_FN void HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
-                        uint64_t round, uint32_t at, int bits, HF(aim) *aim)
+BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
+                        uint64_t round, uint32_t at, int bits, BH_HF(aim) *aim)
 {
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
-    const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, SLOTS);
+    const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS);
 
     aim->at = at;
     aim->key = key;
     aim->slot = slot;
-    aim->key_at = HF(key_at)(g, slot);
+    aim->key_at = BH_HF(key_at)(g, slot);
     bh_bring(aim->key_at);
     if (bits)
         bh_bring(bh_hf_at(g->contested + slot / 64 * 8));
 }
 
 /* Answers whether the key is there, and sets *on to whether it must go on. */
-BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g, const HF(aim) *aim,
+BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, const BH_HF(aim) *aim,
                         int bits, uint32_t *on)
 {
     const uint32_t found = BH_LOAD_KEY(aim->key_at) == aim->key;
@@ -75,7 +75,7 @@ BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g, const
         const uint64_t within = (uint64_t)(uintptr_t)aim->key_at % BH_HF_LINE / BH_KEY_BYTES;
         BH_VALUE *value_out = (BH_VALUE *)slice->values_out + aim->at, before = *value_out;
         BH_VALUE value =
-            HF(load_value)(aim->key_at - within * BH_KEY_BYTES + VALUES + within * BH_VALUE_BYTES);
+            BH_HF(load_value)(aim->key_at - within * BH_KEY_BYTES + BH_HF_LINE_VALUES + within * BH_VALUE_BYTES);
 
         *value_out = found ? value : before;
         if (!bits)
@@ -89,26 +89,26 @@ BH_FN uint32_t HF(look)(const bh__slice *slice, const bh_hf_generation *g, const
 
 /* One round of the keys in[0 .. total), or where `in` is NULL of those from `first` on. Writes who
  * must go on to `out`, which may be `in`, and answers how many; *found receives how many were. */
-BH_FN uint32_t HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
+BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
                                const bh_seed *seed, uint64_t round, const uint16_t *in,
                                uint32_t first, uint32_t total, int bits, uint16_t *out,
                                uint32_t *found)
 {
-    HF(aim) window[BH_HF_AHEAD], *aim = window;
+    BH_HF(aim) window[BH_HF_AHEAD], *aim = window;
     uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, hits = 0, on, i;
 
     for (i = 0; i < ahead; i++)
-        HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, window + i);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, window + i);
     for (; i < total; i++) {
         out[left] = (uint16_t)aim->at;
-        hits += HF(look)(slice, g, aim, bits, &on);
+        hits += BH_HF(look)(slice, g, aim, bits, &on);
         left += on;
-        HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, aim);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, aim);
         aim = aim + 1 < window + BH_HF_AHEAD ? aim + 1 : window;
     }
     for (i = 0; i < ahead; i++) {
         out[left] = (uint16_t)aim->at;
-        hits += HF(look)(slice, g, aim, bits, &on);
+        hits += BH_HF(look)(slice, g, aim, bits, &on);
         left += on;
         aim = aim + 1 < window + ahead ? aim + 1 : window;
     }
@@ -117,7 +117,7 @@ BH_FN uint32_t HF(front_round)(const bh__slice *slice, const bh_hf_generation *g
 }
 
 /* Whether a slice is for the front: of many keys, in a table that was built at once. */
-BH_FN int HF(front_fits)(const bh__slice *slice)
+BH_FN int BH_HF(front_fits)(const bh__slice *slice)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
@@ -127,7 +127,7 @@ BH_FN int HF(front_fits)(const bh__slice *slice)
 
 /* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have
  * been found missing so far. */
-BH_FN uint32_t HF(front)(const bh__slice *shared, uint16_t *list)
+BH_FN uint32_t BH_HF(front)(const bh__slice *shared, uint16_t *list)
 {
     /* Copies that nobody else can point to are in registers while results are written. */
     const bh__slice slice = *shared;
@@ -138,20 +138,20 @@ BH_FN uint32_t HF(front)(const bh__slice *shared, uint16_t *list)
     uint32_t left, found, blind;
     uint64_t round;
 
-    left = HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, list, &found);
+    left = BH_HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, list, &found);
     blind = first - left - found <= BH_HF_SAMPLE_GONE;
     if (blind)
-        left += HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, list + left, &found);
+        left += BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, list + left, &found);
     else
-        left += HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, list + left, &found);
+        left += BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, list + left, &found);
     for (round = 1; round < g.rounds && left >= BH_HF_FRONT_LEAST; round++)
         if (blind && round < BH_HF_ROUNDS_BLIND)
-            left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, list, &found);
+            left = BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, list, &found);
         else
-            left = HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, list, &found);
+            left = BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, list, &found);
     return left;
 }
 
-#undef HF
-#undef SLOTS
-#undef VALUES
+#undef BH_HF
+#undef BH_HF_LINE_SLOTS
+#undef BH_HF_LINE_VALUES

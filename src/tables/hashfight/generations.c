@@ -209,15 +209,15 @@ typedef struct collected {
     uint64_t parts;
 } collected;
 
-static void cut_collected(arena *a, const bh__hf_table *t, uint64_t first, uint64_t total,
+static void cut_collected(bh__arena *a, const bh__hf_table *t, uint64_t first, uint64_t total,
                           collected *c)
 {
     const bh_table *table = &t->table;
 
-    c->keys = cut(a, total, table->options.key_bytes);
-    c->values = cut(a, total, table->options.value_bytes);
+    c->keys = bh__cut(a, total, table->options.key_bytes);
+    c->values = bh__cut(a, total, table->options.value_bytes);
     c->parts = t->builder->counts(table, first);
-    c->counts = (uint64_t *)pointer(cut(a, c->parts, 8));
+    c->counts = (uint64_t *)bh__pointer(bh__cut(a, c->parts, 8));
 }
 
 /* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how
@@ -234,8 +234,8 @@ static int collect(const bh__hf_table *t, uint64_t first, const void *keys, uint
     for (i = first; i < t->geometry.generations; i++) {
         uint64_t cell = 0;
 
-        if (!bh__hf_read(table, i, &cell, counts, parts, pointer(to->keys + *n * key_bytes),
-                         pointer(to->values + *n * value_bytes), room - *n, &copied))
+        if (!bh__hf_read(table, i, &cell, counts, parts, bh__pointer(to->keys + *n * key_bytes),
+                         bh__pointer(to->values + *n * value_bytes), room - *n, &copied))
             return 0;
         *n += copied;
     }
@@ -265,7 +265,7 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
     bh__temporary memory;
     bh__block block;
     bh_status status;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     collected c;
     bh__hf_list from;
     bh__hf_plan p;
@@ -290,8 +290,8 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
         bh__temporary_give(&memory, &backend->memory);
         return fail_merge(total);
     }
-    from.keys = pointer(c.keys);
-    from.payloads = table->options.value_bytes ? pointer(c.values) : 0;
+    from.keys = bh__pointer(c.keys);
+    from.payloads = table->options.value_bytes ? bh__pointer(c.values) : 0;
     from.payload_bytes = table->options.value_bytes;
     from.indexed = 0;
     from.distinct = 1;

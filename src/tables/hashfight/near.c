@@ -48,26 +48,26 @@ typedef struct work {
     uint64_t *left_payloads[2];
 } work;
 
-static void cut_work(arena *a, const bh_table *table, const bh__hf_plan *p, work *w)
+static void cut_work(bh__arena *a, const bh_table *table, const bh__hf_plan *p, work *w)
 {
     uint32_t i;
 
     w->left_room = p->g.regions * p->quota;
-    w->counts = (uint64_t *)pointer(cut(a, p->g.regions, 8));
-    w->keys_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
-    w->payloads_at = (uint64_t *)pointer(cut(a, p->g.regions, 8));
-    w->left = (uint64_t *)pointer(cut(a, w->left_room + p->g.regions + 1, 8));
-    w->index = (uint64_t *)pointer(cut(a, w->left_room, 8));
+    w->counts = (uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
+    w->keys_at = (uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
+    w->payloads_at = (uint64_t *)bh__pointer(bh__cut(a, p->g.regions, 8));
+    w->left = (uint64_t *)bh__pointer(bh__cut(a, w->left_room + p->g.regions + 1, 8));
+    w->index = (uint64_t *)bh__pointer(bh__cut(a, w->left_room, 8));
     for (i = 0; i < 2; i++) {
-        w->left_keys[i] = pointer(cut(a, w->left_room, table->options.key_bytes));
-        w->left_payloads[i] = (uint64_t *)pointer(cut(a, w->left_room, 8));
+        w->left_keys[i] = bh__pointer(bh__cut(a, w->left_room, table->options.key_bytes));
+        w->left_payloads[i] = (uint64_t *)bh__pointer(bh__cut(a, w->left_room, 8));
     }
 }
 
 static int make_work(const bh_table *table, const bh__hf_plan *p, work *w)
 {
     bh__memory lazy = table->backend->host;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
 
     lazy.pages = BH_PAGES_LAZY;
     cut_work(&a, table, p, w);
@@ -227,17 +227,17 @@ no_partition:
 /* Columns of 4 or 8 bytes, where a handful of rows is handled. */
 static uint64_t row(uint64_t column, uint64_t i, uint32_t bytes)
 {
-    return bytes == 8   ? ((const uint64_t *)pointer(column))[i]
-           : bytes == 4 ? ((const uint32_t *)pointer(column))[i]
+    return bytes == 8   ? ((const uint64_t *)bh__pointer(column))[i]
+           : bytes == 4 ? ((const uint32_t *)bh__pointer(column))[i]
                         : 0;
 }
 
 static void set_row(uint64_t column, uint64_t i, uint32_t bytes, uint64_t value)
 {
     if (bytes == 8)
-        ((uint64_t *)pointer(column))[i] = value;
+        ((uint64_t *)bh__pointer(column))[i] = value;
     else if (bytes == 4)
-        ((uint32_t *)pointer(column))[i] = (uint32_t)value;
+        ((uint32_t *)bh__pointer(column))[i] = (uint32_t)value;
 }
 
 static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
@@ -245,7 +245,7 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     uint32_t key_bytes = t->table.options.key_bytes, value_bytes = t->table.options.value_bytes;
     uint64_t from = (uint64_t)(uintptr_t)keys, i, kept = 0, to;
     bh_hf_generation *b = &t->tail;
-    uint8_t *gone = (uint8_t *)pointer(b->tail_gone);
+    uint8_t *gone = (uint8_t *)bh__pointer(b->tail_gone);
 
     for (i = 0; t->gone && i < b->tail; i++) {
         if (gone[i])

@@ -82,7 +82,7 @@ BH_FN uint64_t bh_hf_place(uint64_t generation, uint64_t round, uint64_t index)
 
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
-    unsigned char *pairs; /* see HF(pair) */
+    unsigned char *pairs; /* see BH_HF(pair) */
     uint32_t *slot;       /* of each pair */
     uint32_t *loser;      /* pairs that have not won, by index */
     uint32_t *winner;     /* of each slot */
@@ -100,14 +100,14 @@ BH_FN unsigned char *bh_hf_cut(unsigned char **memory, uint64_t bytes)
 
 #endif
 
-#define HF(name) BH_NAME(bh_hf_##name)
+#define BH_HF(name) BH_NAME(bh_hf_##name)
 
 /* Slots of a line, and where its values begin. */
-#define SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
-#define VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, SLOTS)
+#define BH_HF_LINE_SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_HF_LINE_VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_HF_LINE_SLOTS)
 
 /* One operation in flight. */
-typedef struct HF(op) {
+typedef struct BH_HF(op) {
     BH_KEY key;
     uint32_t at; /* element of the slice */
     uint8_t op;
@@ -118,20 +118,20 @@ typedef struct HF(op) {
     uint64_t slot; /* or the first of the tail's pairs that may be the one */
     uint64_t end;  /* behind the last of them */
     bh_hash hash;
-} HF(op);
+} BH_HF(op);
 
-BH_FN unsigned char *HF(key_at)(const bh_hf_generation *generation, uint64_t slot)
+BH_FN unsigned char *BH_HF(key_at)(const bh_hf_generation *generation, uint64_t slot)
 {
-    return bh_hf_at(generation->lines + slot / SLOTS * BH_HF_LINE + slot % SLOTS * BH_KEY_BYTES);
+    return bh_hf_at(generation->lines + slot / BH_HF_LINE_SLOTS * BH_HF_LINE + slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES);
 }
 
-BH_FN unsigned char *HF(value_at)(const bh_hf_generation *generation, uint64_t slot)
+BH_FN unsigned char *BH_HF(value_at)(const bh_hf_generation *generation, uint64_t slot)
 {
-    return bh_hf_at(generation->lines + slot / SLOTS * BH_HF_LINE + VALUES +
-                    slot % SLOTS * BH_VALUE_BYTES);
+    return bh_hf_at(generation->lines + slot / BH_HF_LINE_SLOTS * BH_HF_LINE + BH_HF_LINE_VALUES +
+                    slot % BH_HF_LINE_SLOTS * BH_VALUE_BYTES);
 }
 
-BH_FN BH_VALUE HF(load_value)(const void *value)
+BH_FN BH_VALUE BH_HF(load_value)(const void *value)
 {
     return BH_VALUE_BYTES ? BH_LOAD_VALUE(value) : 0;
 }
@@ -140,7 +140,7 @@ BH_FN BH_VALUE HF(load_value)(const void *value)
  * begin and the step
  * --------------------------------------------------------------------------------------------- */
 
-BH_FN bh_region HF(region_of)(const void *memory, uint32_t bytes)
+BH_FN bh_region BH_HF(region_of)(const void *memory, uint32_t bytes)
 {
     bh_region region;
 
@@ -152,40 +152,40 @@ BH_FN bh_region HF(region_of)(const void *memory, uint32_t bytes)
 
 /* To the slot of the operation's round. The bit beside it is asked for at once: most who find
  * another key there want it. */
-BH_FN bh_region HF(go_slot)(const bh_hf_generation *generation, HF(op) *op)
+BH_FN bh_region BH_HF(go_slot)(const bh_hf_generation *generation, BH_HF(op) *op)
 {
-    op->slot = bh_hf_slot(generation, op->hash, op->round, SLOTS);
+    op->slot = bh_hf_slot(generation, op->hash, op->round, BH_HF_LINE_SLOTS);
     bh_bring(bh_hf_at(generation->contested + op->slot / 64 * 8));
-    return HF(region_of)(bh_hf_at(generation->lines + op->slot / SLOTS * BH_HF_LINE), BH_HF_LINE);
+    return BH_HF(region_of)(bh_hf_at(generation->lines + op->slot / BH_HF_LINE_SLOTS * BH_HF_LINE), BH_HF_LINE);
 }
 
 /* To the middle of what is left of the tail. */
-BH_FN bh_region HF(go_middle)(const bh_hf_generation *generation, const HF(op) *op)
+BH_FN bh_region BH_HF(go_middle)(const bh_hf_generation *generation, const BH_HF(op) *op)
 {
     uint64_t middle = op->slot + (op->end - op->slot) / 2;
 
-    return HF(region_of)(bh_hf_at(generation->tail_keys + middle * BH_KEY_BYTES), BH_KEY_BYTES);
+    return BH_HF(region_of)(bh_hf_at(generation->tail_keys + middle * BH_KEY_BYTES), BH_KEY_BYTES);
 }
 
 /* Lost, or might have lost, all rounds: to the tail. */
-BH_FN bh_region HF(go_tail)(const bh_hf_generation *generation, HF(op) *op)
+BH_FN bh_region BH_HF(go_tail)(const bh_hf_generation *generation, BH_HF(op) *op)
 {
     op->round = BH_HF_TAIL;
     op->slot = 0;
     op->end = generation->tail;
-    return HF(go_middle)(generation, op);
+    return BH_HF(go_middle)(generation, op);
 }
 
 /* To the generation that op->generation names; there is one. */
-BH_FN bh_region HF(go_generation)(const bh_hf_geometry *geometry, HF(op) *op)
+BH_FN bh_region BH_HF(go_generation)(const bh_hf_geometry *geometry, BH_HF(op) *op)
 {
     const bh_hf_generation *generation = &geometry->generation[op->generation];
 
     op->round = 0;
-    return generation->rounds ? HF(go_slot)(generation, op) : HF(go_tail)(generation, op);
+    return generation->rounds ? BH_HF(go_slot)(generation, op) : BH_HF(go_tail)(generation, op);
 }
 
-BH_FN bh_region HF(begin)(const bh__slice *slice, HF(op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_region BH_HF(begin)(const bh__slice *slice, BH_HF(op) *op, uint32_t at, uint32_t kind)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
@@ -195,12 +195,12 @@ BH_FN bh_region HF(begin)(const bh__slice *slice, HF(op) *op, uint32_t at, uint3
     op->generation = 0;
     op->hash = bh_hash_key(op->key, &geometry->seed);
     if (!geometry->generations)
-        return HF(region_of)(geometry, 8);
-    return HF(go_generation)(geometry, op);
+        return BH_HF(region_of)(geometry, 8);
+    return BH_HF(go_generation)(geometry, op);
 }
 
 /* The key is at `value`'s side, or nowhere when that is NULL. */
-BH_FN bh_answer HF(done)(const bh__slice *slice, HF(op) *op, uint32_t kind, const void *value)
+BH_FN bh_answer BH_HF(done)(const bh__slice *slice, BH_HF(op) *op, uint32_t kind, const void *value)
 {
     if (kind == BH_HF_LOCATE)
         ((uint64_t *)slice->values_out)[op->at] =
@@ -208,7 +208,7 @@ BH_FN bh_answer HF(done)(const bh__slice *slice, HF(op) *op, uint32_t kind, cons
     else if (BH_VALUE_BYTES && slice->values_out && value) {
         BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
 
-        *answer = HF(load_value)(value);
+        *answer = BH_HF(load_value)(value);
         bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
     }
     op->outcome = value ? BH_FOUND : BH_MISSING;
@@ -216,27 +216,27 @@ BH_FN bh_answer HF(done)(const bh__slice *slice, HF(op) *op, uint32_t kind, cons
 }
 
 /* Not in this generation. */
-BH_FN bh_answer HF(go_on)(const bh__slice *slice, HF(op) *op, uint32_t kind, bh_region *next)
+BH_FN bh_answer BH_HF(go_on)(const bh__slice *slice, BH_HF(op) *op, uint32_t kind, bh_region *next)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
     if (op->generation + 1u >= geometry->generations)
-        return HF(done)(slice, op, kind, 0);
+        return BH_HF(done)(slice, op, kind, 0);
     op->generation++;
-    *next = HF(go_generation)(geometry, op);
+    *next = BH_HF(go_generation)(geometry, op);
     return BH_NEXT;
 }
 
 /* One key of the tail: a step of a binary search. */
-BH_FN bh_answer HF(step_tail)(const bh__slice *slice, const bh_hf_generation *generation,
-                              HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation *generation,
+                              BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
 {
     uint64_t middle = op->slot + (op->end - op->slot) / 2;
     BH_KEY key = BH_LOAD_KEY(bh_hf_at(at));
 
     if (key == op->key && !bh_hf_at(generation->tail_gone)[middle]) {
         op->slot = middle;
-        return HF(done)(slice, op, kind,
+        return BH_HF(done)(slice, op, kind,
                         bh_hf_at(generation->tail_values + middle * BH_VALUE_BYTES));
     }
     if (key < op->key)
@@ -244,32 +244,32 @@ BH_FN bh_answer HF(step_tail)(const bh__slice *slice, const bh_hf_generation *ge
     else
         op->end = middle;
     if (op->slot >= op->end)
-        return HF(go_on)(slice, op, kind, next);
-    *next = HF(go_middle)(generation, op);
+        return BH_HF(go_on)(slice, op, kind, next);
+    *next = BH_HF(go_middle)(generation, op);
     return BH_NEXT;
 }
 
 /* Finding and locating never change anything, so `slice` is theirs only for the results. */
-BH_FN bh_answer HF(step)(bh__slice *slice, HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
     const bh_hf_generation *generation = &geometry->generation[op->generation];
 
     if (!geometry->generations)
-        return HF(done)(slice, op, kind, 0);
+        return BH_HF(done)(slice, op, kind, 0);
     if (op->round == BH_HF_TAIL)
-        return HF(step_tail)(slice, generation, op, kind, at, next);
-    if (BH_LOAD_KEY(bh_hf_at(at + op->slot % SLOTS * BH_KEY_BYTES)) == op->key)
-        return HF(done)(slice, op, kind,
-                        bh_hf_at(at + VALUES + op->slot % SLOTS * BH_VALUE_BYTES));
+        return BH_HF(step_tail)(slice, generation, op, kind, at, next);
+    if (BH_LOAD_KEY(bh_hf_at(at + op->slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES)) == op->key)
+        return BH_HF(done)(slice, op, kind,
+                        bh_hf_at(at + BH_HF_LINE_VALUES + op->slot % BH_HF_LINE_SLOTS * BH_VALUE_BYTES));
     if (!bh_hf_contested(generation, op->slot))
-        return HF(go_on)(slice, op, kind, next);
+        return BH_HF(go_on)(slice, op, kind, next);
     if (++op->round < generation->rounds)
-        *next = HF(go_slot)(generation, op);
+        *next = BH_HF(go_slot)(generation, op);
     else if (generation->tail)
-        *next = HF(go_tail)(generation, op);
+        *next = BH_HF(go_tail)(generation, op);
     else
-        return HF(go_on)(slice, op, kind, next);
+        return BH_HF(go_on)(slice, op, kind, next);
     return BH_NEXT;
 }
 
@@ -280,41 +280,41 @@ BH_FN bh_answer HF(step)(bh__slice *slice, HF(op) *op, uint32_t kind, uint64_t a
 /* A pair in scratch memory, and what its payload stands for. Pairs are words of 8 bytes: one with
  * the key below and a payload of 4 bytes above, or a key's and then a payload's; a key of 4 bytes
  * alone is a word of 4. */
-BH_FN uint32_t HF(pair_bytes)(uint32_t payload_bytes)
+BH_FN uint32_t BH_HF(pair_bytes)(uint32_t payload_bytes)
 {
     return BH_HF_PAIR(BH_KEY_BYTES, payload_bytes);
 }
 
-BH_FN void *HF(pair)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+BH_FN void *BH_HF(pair)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
 {
-    return s->pairs + i * HF(pair_bytes)(payload_bytes);
+    return s->pairs + i * BH_HF(pair_bytes)(payload_bytes);
 }
 
-BH_FN BH_KEY HF(key)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+BH_FN BH_KEY BH_HF(key)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
 {
-    const void *pair = HF(pair)(s, i, payload_bytes);
+    const void *pair = BH_HF(pair)(s, i, payload_bytes);
 
-    return HF(pair_bytes)(payload_bytes) == 4 ? (BH_KEY)*(const uint32_t *)pair
+    return BH_HF(pair_bytes)(payload_bytes) == 4 ? (BH_KEY)*(const uint32_t *)pair
                                               : (BH_KEY)*(const uint64_t *)pair;
 }
 
-BH_FN uint64_t HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
+BH_FN uint64_t BH_HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
 {
-    const uint64_t *words = (const uint64_t *)HF(pair)(s, i, payload_bytes);
+    const uint64_t *words = (const uint64_t *)BH_HF(pair)(s, i, payload_bytes);
 
     if (!payload_bytes)
         return 0;
-    return HF(pair_bytes)(payload_bytes) == 16 ? words[1] : words[0] >> 32;
+    return BH_HF(pair_bytes)(payload_bytes) == 16 ? words[1] : words[0] >> 32;
 }
 
-BH_FN void HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t payload,
+BH_FN void BH_HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t payload,
                         uint32_t payload_bytes)
 {
-    uint64_t *words = (uint64_t *)HF(pair)(s, i, payload_bytes);
+    uint64_t *words = (uint64_t *)BH_HF(pair)(s, i, payload_bytes);
 
-    if (HF(pair_bytes)(payload_bytes) == 4) {
+    if (BH_HF(pair_bytes)(payload_bytes) == 4) {
         *(uint32_t *)(void *)words = (uint32_t)key;
-    } else if (HF(pair_bytes)(payload_bytes) == 16) {
+    } else if (BH_HF(pair_bytes)(payload_bytes) == 16) {
         words[0] = key;
         words[1] = payload;
     } else {
@@ -322,7 +322,7 @@ BH_FN void HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t
     }
 }
 
-BH_FN BH_VALUE HF(value_of)(const bh_hf_fight *job, uint64_t payload)
+BH_FN BH_VALUE BH_HF(value_of)(const bh_hf_fight *job, uint64_t payload)
 {
     if (BH_VALUE_BYTES && job->indexed)
         return ((const BH_VALUE *)job->values)[payload];
@@ -331,29 +331,29 @@ BH_FN BH_VALUE HF(value_of)(const bh_hf_fight *job, uint64_t payload)
 
 /* What is in empty slots of a round: the smallest key that does not fight for the slot for which
  * key 0 does. */
-BH_FN_RARE void HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, uint64_t round)
+BH_FN_RARE void BH_HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, uint64_t round)
 {
     bh_hf_round *r = &to->round[round];
     uint64_t key = 1;
 
-    r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, SLOTS);
+    r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, BH_HF_LINE_SLOTS);
     /* A round has slots enough for this to end after a few; a hash that sends the first 2^32 keys
      * to one slot would be broken. */
-    while (bh_hf_slot(to, bh_hash_key(key, seed), round, SLOTS) == r->zero && key < UINT32_MAX)
+    while (bh_hf_slot(to, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS) == r->zero && key < UINT32_MAX)
         key++;
     r->filler = key;
 }
 
 /* The fight: each pair names itself the winner of its slot. The last one to do so is. */
-BH_FN void HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
+BH_FN void BH_HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
                      uint64_t round, uint64_t first_slot, uint64_t active, uint32_t payload_bytes)
 {
     uint64_t i;
 
     for (i = 0; i < active; i++) {
         uint32_t slot =
-            (uint32_t)(bh_hf_slot(to, bh_hash_key(HF(key)(s, i, payload_bytes), seed), round,
-                                  SLOTS) -
+            (uint32_t)(bh_hf_slot(to, bh_hash_key(BH_HF(key)(s, i, payload_bytes), seed), round,
+                                  BH_HF_LINE_SLOTS) -
                        first_slot);
 
         s->slot[i] = slot;
@@ -362,39 +362,39 @@ BH_FN void HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_h
 }
 
 /* Writes a round's lines: the winners' pairs, fillers elsewhere. */
-BH_FN void HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
+BH_FN void BH_HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
                       uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
 {
-    const uint32_t pair_bytes = HF(pair_bytes)(payload_bytes);
+    const uint32_t pair_bytes = BH_HF(pair_bytes)(payload_bytes);
     uint64_t slots = to->round[round].slots, slot, i;
     uint64_t zero = to->round[round].zero - first_slot;
 
-    for (slot = 0; slot < slots; slot += SLOTS) {
+    for (slot = 0; slot < slots; slot += BH_HF_LINE_SLOTS) {
         const uint32_t *winner = s->winner + slot;
-        unsigned char *line = HF(key_at)(to, first_slot + slot);
-        uint64_t word[SLOTS];
+        unsigned char *line = BH_HF(key_at)(to, first_slot + slot);
+        uint64_t word[BH_HF_LINE_SLOTS];
 
         if (pair_bytes == 4) {
-            bh_gather32((uint32_t *)(void *)line, s->pairs, winner, SLOTS);
+            bh_gather32((uint32_t *)(void *)line, s->pairs, winner, BH_HF_LINE_SLOTS);
             continue;
         }
-        bh_gather64(word, s->pairs, pair_bytes, winner, SLOTS);
-        for (i = 0; i < SLOTS; i++)
+        bh_gather64(word, s->pairs, pair_bytes, winner, BH_HF_LINE_SLOTS);
+        for (i = 0; i < BH_HF_LINE_SLOTS; i++)
             ((BH_KEY *)(void *)line)[i] = (BH_KEY)word[i];
         if (!BH_VALUE_BYTES)
             continue;
         if (pair_bytes == 16)
-            bh_gather64(word, s->pairs + 8, 16, winner, SLOTS);
-        for (i = 0; i < SLOTS; i++)
-            ((BH_VALUE *)(void *)(line + VALUES))[i] =
-                HF(value_of)(job, pair_bytes == 16 ? word[i] : word[i] >> 32);
+            bh_gather64(word, s->pairs + 8, 16, winner, BH_HF_LINE_SLOTS);
+        for (i = 0; i < BH_HF_LINE_SLOTS; i++)
+            ((BH_VALUE *)(void *)(line + BH_HF_LINE_VALUES))[i] =
+                BH_HF(value_of)(job, pair_bytes == 16 ? word[i] : word[i] >> 32);
     }
     if (zero < slots && s->winner[zero] == BH_HF_NOBODY)
-        BH_STORE_KEY(HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
+        BH_STORE_KEY(BH_HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
 }
 
 /* Those who are not the winners of their slots, by index; answers how many. */
-BH_FN uint64_t HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
+BH_FN uint64_t BH_HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 {
     uint32_t number[16], i;
     uint64_t losers = 0, first;
@@ -416,7 +416,7 @@ BH_FN uint64_t HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 
 /* Compares keys: who has the winner's key has not lost, but is one with it. Answers how many have
  * lost. */
-BH_FN uint64_t HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
+BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
                          uint64_t losers, uint32_t payload_bytes)
 {
     uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
@@ -426,7 +426,7 @@ BH_FN uint64_t HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uin
         uint32_t loser = s->loser[i], slot = s->slot[loser];
         uint64_t bit = first_slot + slot;
         uint64_t loses =
-            HF(key)(s, s->winner[slot], payload_bytes) != HF(key)(s, loser, payload_bytes);
+            BH_HF(key)(s, s->winner[slot], payload_bytes) != BH_HF(key)(s, loser, payload_bytes);
 
         contested[bit / 64] |= loses << bit % 64;
         s->loser[lost] = loser;
@@ -438,7 +438,7 @@ BH_FN uint64_t HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uin
 /* Tells the elements of a call what they have done, where they have a slot now: of several with one
  * key the first is the new one, and the others, of which the last has won, have assigned its value.
  * Before check(), which forgets who is one with a winner. */
-BH_FN void HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots, uint64_t losers,
+BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots, uint64_t losers,
                     uint32_t payload_bytes)
 {
     uint64_t i;
@@ -449,30 +449,30 @@ BH_FN void HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slo
         uint32_t loser = s->loser[i], slot = s->slot[loser];
         uint64_t *seen = &s->seen[slot / 64], bit = 1ull << slot % 64;
 
-        if (HF(key)(s, s->winner[slot], payload_bytes) != HF(key)(s, loser, payload_bytes))
+        if (BH_HF(key)(s, s->winner[slot], payload_bytes) != BH_HF(key)(s, loser, payload_bytes))
             continue;
-        job->outcomes[HF(payload)(s, loser, payload_bytes)] =
+        job->outcomes[BH_HF(payload)(s, loser, payload_bytes)] =
             *seen & bit ? BH_ASSIGNED : BH_INSERTED;
         *seen |= bit;
     }
     for (i = 0; i < slots; i++)
         if (s->winner[i] != BH_HF_NOBODY)
-            job->outcomes[HF(payload)(s, s->winner[i], payload_bytes)] =
+            job->outcomes[BH_HF(payload)(s, s->winner[i], payload_bytes)] =
                 s->seen[i / 64] >> i % 64 & 1 ? BH_ASSIGNED : BH_INSERTED;
 }
 
 /* The losers move to the front. */
-BH_FN void HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
+BH_FN void BH_HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
 {
     uint64_t i;
 
     for (i = 0; i < lost; i++)
-        HF(set_pair)(s, i, HF(key)(s, s->loser[i], payload_bytes),
-                     HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
+        BH_HF(set_pair)(s, i, BH_HF(key)(s, s->loser[i], payload_bytes),
+                     BH_HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
 }
 
 /* Those who lost all rounds, for the tail. */
-BH_FN void HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region, uint64_t active,
+BH_FN void BH_HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region, uint64_t active,
                      uint32_t payload_bytes)
 {
     BH_KEY *left_keys = (BH_KEY *)job->left_keys + region * job->quota;
@@ -481,24 +481,24 @@ BH_FN void HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t re
 
     job->left[region] = active;
     for (i = 0; i < active && i < job->quota; i++) {
-        left_keys[i] = HF(key)(s, i, payload_bytes);
-        left_payloads[i] = HF(payload)(s, i, payload_bytes);
+        left_keys[i] = BH_HF(key)(s, i, payload_bytes);
+        left_payloads[i] = BH_HF(payload)(s, i, payload_bytes);
     }
 }
 
 /* All rounds of one region. Answers how many pairs have got a slot. */
-BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *to,
+BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *to,
                                 const bh_hf_scratch *s, uint64_t region, uint32_t payload_bytes)
 {
     const bh_seed seed = job->geometry->seed;
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
     const void *payloads = payload_bytes ? bh_hf_at(job->payloads_at[region]) : 0;
     uint64_t count = job->counts[region], active = count, won = 0, round, i;
-    uint64_t words = to->region_lines * SLOTS / 64;
+    uint64_t words = to->region_lines * BH_HF_LINE_SLOTS / 64;
     uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested) + region * words;
 
     for (i = 0; i < count; i++)
-        HF(set_pair)(s, i, keys[i],
+        BH_HF(set_pair)(s, i, keys[i],
                      payload_bytes == 8   ? ((const uint64_t *)payloads)[i]
                      : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
                                           : 0,
@@ -507,29 +507,29 @@ BH_FN uint64_t HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *
         contested[i] = 0;
     for (round = 0; round < to->rounds; round++) {
         const bh_hf_round *r = &to->round[round];
-        uint64_t first_slot = (region * to->region_lines + r->line) * SLOTS;
+        uint64_t first_slot = (region * to->region_lines + r->line) * BH_HF_LINE_SLOTS;
 
         uint64_t losers;
 
         /* Lines and groups of 16 pairs are made whole. */
-        for (i = 0; i < r->slots + SLOTS; i++)
+        for (i = 0; i < r->slots + BH_HF_LINE_SLOTS; i++)
             s->winner[i] = BH_HF_NOBODY;
         for (i = active; i < active + 16; i++)
             s->slot[i] = 0;
-        HF(fight)(to, &seed, s, round, first_slot, active, payload_bytes);
-        HF(gather)(job, to, s, round, first_slot, payload_bytes);
-        losers = HF(find_losers)(s, active);
+        BH_HF(fight)(to, &seed, s, round, first_slot, active, payload_bytes);
+        BH_HF(gather)(job, to, s, round, first_slot, payload_bytes);
+        losers = BH_HF(find_losers)(s, active);
         won += active - losers;
         if (job->outcomes)
-            HF(tell)(job, s, r->slots, losers, payload_bytes);
-        active = HF(check)(to, s, first_slot, losers, payload_bytes);
-        HF(keep_losers)(s, active, payload_bytes);
+            BH_HF(tell)(job, s, r->slots, losers, payload_bytes);
+        active = BH_HF(check)(to, s, first_slot, losers, payload_bytes);
+        BH_HF(keep_losers)(s, active, payload_bytes);
     }
-    HF(leave)(job, s, region, active, payload_bytes);
+    BH_HF(leave)(job, s, region, active, payload_bytes);
     return won;
 }
 
-BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payload_bytes)
+BH_FN void BH_HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payload_bytes)
 {
     /* Copies that nobody else can point to: their fields stay in registers while the table and
      * scratch memory are written. */
@@ -539,44 +539,44 @@ BH_FN void HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t payloa
     bh_hf_scratch s;
     uint64_t most = to.rounds ? to.round[0].slots : 0, won = 0, region;
 
-    s.pairs = bh_hf_cut(&memory, job.room * HF(pair_bytes)(payload_bytes));
+    s.pairs = bh_hf_cut(&memory, job.room * BH_HF(pair_bytes)(payload_bytes));
     s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
     s.loser = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
     s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4 + 64);
     s.seen = (uint64_t *)(void *)memory;
     for (region = task; region < to.regions; region += job.tasks)
-        won += HF(fight_region)(&job, &to, &s, region, payload_bytes);
+        won += BH_HF(fight_region)(&job, &to, &s, region, payload_bytes);
     bh_add64(&shared->won, won);
 }
 
 /* BH_HF_PASS_FILLER: what is in empty slots, of every round. */
-BH_FN void HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(find_fillers)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_fillers *job = (bh_hf_fillers *)argument;
     uint64_t round;
 
     for (round = first; round < first + count; round++)
-        HF(find_filler)(&job->geometry->seed, &job->to, round);
+        BH_HF(find_filler)(&job->geometry->seed, &job->to, round);
 }
 
 /* BH_HF_PASS_FIGHT. */
-BH_FN void HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_fight *job = (bh_hf_fight *)argument;
     uint64_t task;
 
     for (task = first; task < first + count; task++) {
         if (job->payload_bytes == 0)
-            HF(fight_regions)(job, task, 0);
+            BH_HF(fight_regions)(job, task, 0);
         else if (job->payload_bytes == 4)
-            HF(fight_regions)(job, task, 4);
+            BH_HF(fight_regions)(job, task, 4);
         else
-            HF(fight_regions)(job, task, 8);
+            BH_HF(fight_regions)(job, task, 8);
     }
 }
 
 /* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
-BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(make_tail)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_fight *job = (const bh_hf_fight *)argument;
     const BH_KEY *keys = (const BH_KEY *)job->left_keys;
@@ -588,7 +588,7 @@ BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
         BH_STORE_KEY(bh_hf_at(job->to->tail_keys + run * BH_KEY_BYTES), keys[begin]);
         if (BH_VALUE_BYTES)
             BH_STORE_VALUE(bh_hf_at(job->to->tail_values + run * BH_VALUE_BYTES),
-                           HF(value_of)(job, job->left_payloads[end - 1]));
+                           BH_HF(value_of)(job, job->left_payloads[end - 1]));
         bh_hf_at(job->to->tail_gone)[run] = 0;
         for (i = begin; job->outcomes && i < end; i++)
             job->outcomes[job->left_payloads[i]] = i == begin ? BH_INSERTED : BH_ASSIGNED;
@@ -600,7 +600,7 @@ BH_FN void HF(make_tail)(void *argument, uint64_t first, uint64_t count)
  * --------------------------------------------------------------------------------------------- */
 
 /* Whether a run wants a place for its key. */
-BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
+BH_FN uint8_t BH_HF(want_run)(const bh_hf_runs *job, uint64_t run)
 {
     const bh__runs *runs = &job->runs;
     uint64_t end, i;
@@ -616,31 +616,31 @@ BH_FN uint8_t HF(want_run)(const bh_hf_runs *job, uint64_t run)
 }
 
 /* BH_HF_PASS_WANT. */
-BH_FN void HF(want)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(want)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
     uint64_t wanting = 0, run;
 
     for (run = first; run < first + count; run++)
-        wanting += HF(want_run)(job, run);
+        wanting += BH_HF(want_run)(job, run);
     bh_add64(&job->wanting, wanting);
 }
 
 /* A place, taken apart. */
-typedef struct HF(spot) {
+typedef struct BH_HF(spot) {
     unsigned char *key;
     unsigned char *value;
     unsigned char *gone; /* NULL in a slot */
     BH_KEY filler;
-} HF(spot);
+} BH_HF(spot);
 
-BH_FN HF(spot) HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
+BH_FN BH_HF(spot) BH_HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
 {
     const bh_hf_generation *generation =
         &geometry->generation[(place >> BH_HF_PLACE_GENERATION) - 1];
     uint64_t round = place >> BH_HF_PLACE_ROUND & 0xff;
     uint64_t index = place & ((1ull << BH_HF_PLACE_ROUND) - 1);
-    HF(spot) spot;
+    BH_HF(spot) spot;
 
     if (round == BH_HF_TAIL) {
         spot.key = bh_hf_at(generation->tail_keys + index * BH_KEY_BYTES);
@@ -648,8 +648,8 @@ BH_FN HF(spot) HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
         spot.gone = bh_hf_at(generation->tail_gone) + index;
         spot.filler = 0;
     } else {
-        spot.key = HF(key_at)(generation, index);
-        spot.value = HF(value_at)(generation, index);
+        spot.key = BH_HF(key_at)(generation, index);
+        spot.value = BH_HF(value_at)(generation, index);
         spot.gone = 0;
         spot.filler =
             (BH_KEY)(index == generation->round[round].zero ? generation->round[round].filler : 0);
@@ -658,16 +658,16 @@ BH_FN HF(spot) HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
 }
 
 /* Performs a run: the elements from `i` to `end`. */
-BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end, bh_done *done)
+BH_FN void BH_HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end, bh_done *done)
 {
     const uint64_t place = job->places[run];
     int present = place && !(job->wanted && job->wanted[run]), set;
     uint64_t value = 0;
-    HF(spot) spot;
+    BH_HF(spot) spot;
 
     if (place) {
-        spot = HF(spot_of)(job->geometry, place);
-        value = present ? HF(load_value)(spot.value) : 0;
+        spot = BH_HF(spot_of)(job->geometry, place);
+        value = present ? BH_HF(load_value)(spot.value) : 0;
     }
     set = bh_perform_run(&job->runs, BH_VALUE_BYTES, i, end, place != 0, &present, &value, 1, done);
     if (!place)
@@ -685,7 +685,7 @@ BH_FN void HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end,
 }
 
 /* BH_HF_PASS_FOLD. */
-BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_runs *job = (bh_hf_runs *)argument;
     bh_done done = {0, 0, 0, 0};
@@ -693,7 +693,7 @@ BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
 
     for (run = first; run < first + count; run++, begin = end) {
         end = bh_run_end(&job->runs, run);
-        HF(fold_run)(job, run, begin, end, &done);
+        BH_HF(fold_run)(job, run, begin, end, &done);
     }
     bh_add64(&job->inserted, done.inserted);
     bh_add64(&job->erased, done.erased);
@@ -706,7 +706,7 @@ BH_FN void HF(fold)(void *argument, uint64_t first, uint64_t count)
  * --------------------------------------------------------------------------------------------- */
 
 /* Whether there is a pair in a cell of a round, or of the tail; and where. */
-BH_FN int HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64_t cell,
+BH_FN int BH_HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64_t cell,
                    uint64_t round, uint64_t slots, unsigned char **key, unsigned char **value)
 {
     if (cell >= slots) {
@@ -714,25 +714,25 @@ BH_FN int HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64
         *value = bh_hf_at(from->tail_values + (cell - slots) * BH_VALUE_BYTES);
         return !bh_hf_at(from->tail_gone)[cell - slots];
     }
-    *key = HF(key_at)(from, cell);
-    *value = HF(value_at)(from, cell);
-    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round, SLOTS) ==
+    *key = BH_HF(key_at)(from, cell);
+    *value = BH_HF(value_at)(from, cell);
+    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round, BH_HF_LINE_SLOTS) ==
            cell;
 }
 
 /* The round of a cell, and the first cell behind that round; cells between rounds are in none:
  * *round is then `rounds`. */
-BH_FN uint64_t HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_t slots,
+BH_FN uint64_t BH_HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_t slots,
                             uint64_t *round)
 {
-    uint64_t region_slots = from->region_lines * SLOTS, region_first, i;
+    uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS, region_first, i;
 
     *round = from->rounds;
     if (cell >= slots)
         return slots + from->tail;
     region_first = cell / region_slots * region_slots;
     for (i = 0; i < from->rounds; i++) {
-        uint64_t first = region_first + from->round[i].line * SLOTS;
+        uint64_t first = region_first + from->round[i].line * BH_HF_LINE_SLOTS;
 
         if (cell < first)
             return first;
@@ -745,10 +745,10 @@ BH_FN uint64_t HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_
 }
 
 /* BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT, which copies too. */
-BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
+BH_FN void BH_HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
 {
     const bh_hf_generation *from = &job->geometry->generation[job->from];
-    uint64_t slots = from->regions * from->region_lines * SLOTS, part;
+    uint64_t slots = from->regions * from->region_lines * BH_HF_LINE_SLOTS, part;
     BH_KEY *keys = (BH_KEY *)job->keys;
     BH_VALUE *values = (BH_VALUE *)job->values;
 
@@ -759,7 +759,7 @@ BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int
         if (copies && to > job->room)
             continue; /* an earlier part ends the room */
         while (cell < end) {
-            uint64_t round, next = HF(round_of)(from, cell, slots, &round);
+            uint64_t round, next = BH_HF(round_of)(from, cell, slots, &round);
 
             next = next < end ? next : end;
             if (round == from->rounds && cell < slots)
@@ -767,7 +767,7 @@ BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int
             for (; cell < next; cell++) {
                 unsigned char *key, *value;
 
-                if (!HF(live)(job, from, cell, round, slots, &key, &value))
+                if (!BH_HF(live)(job, from, cell, round, slots, &key, &value))
                     continue;
                 if (copies && to == job->room) {
                     job->stop = cell;
@@ -778,7 +778,7 @@ BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int
                 if (copies) {
                     keys[to] = BH_LOAD_KEY(key);
                     if (BH_VALUE_BYTES && values)
-                        values[to] = HF(load_value)(value);
+                        values[to] = BH_HF(load_value)(value);
                 }
                 to++;
             }
@@ -788,16 +788,16 @@ BH_FN void HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int
     }
 }
 
-BH_FN void HF(count_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(count_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    HF(read_parts)((bh_hf_export *)argument, first, count, 0);
+    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 0);
 }
 
-BH_FN void HF(export_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    HF(read_parts)((bh_hf_export *)argument, first, count, 1);
+    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 1);
 }
 
-#undef HF
-#undef SLOTS
-#undef VALUES
+#undef BH_HF
+#undef BH_HF_LINE_SLOTS
+#undef BH_HF_LINE_VALUES

@@ -128,7 +128,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     bh__memory small = backend->memory;
     bh_status status;
     bh__hf_table *t;
-    arena a = {0, 0};
+    bh__arena a = {0, 0};
     uint64_t i;
 
     if (!choose_options(&checked))
@@ -149,19 +149,19 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     t->shrink_below = UINT64_MAX;
     t->regions_pay = 0;
 
-    cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
-    cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
-    cut(&a, BH_HF_BUFFER_MOST, 1);
-    cut(&a, t->builder->aside_bytes(&checked), 1);
+    bh__cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
+    bh__cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
+    bh__cut(&a, BH_HF_BUFFER_MOST, 1);
+    bh__cut(&a, t->builder->aside_bytes(&checked), 1);
     status = bh__table_block(&checked, &small, a.at, &t->buffer);
     if (!status) {
         a.at = (uint64_t)(uintptr_t)t->buffer.memory;
         t->tail.regions = t->tail.rounds = t->tail.region_lines = t->tail.tail = 0;
         t->tail.tail_room = BH_HF_BUFFER_MOST;
         t->tail.lines = t->tail.contested = a.at;
-        t->tail.tail_keys = cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
-        t->tail.tail_values = cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
-        t->tail.tail_gone = cut(&a, BH_HF_BUFFER_MOST, 1);
+        t->tail.tail_keys = bh__cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
+        t->tail.tail_values = bh__cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
+        t->tail.tail_gone = bh__cut(&a, BH_HF_BUFFER_MOST, 1);
         t->aside = a.at;
         bh__hf_publish(t);
         status = keep_room(t, o->capacity);

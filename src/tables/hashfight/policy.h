@@ -163,8 +163,8 @@ static inline void bh__hf_copy(const bh_table *table, uint64_t to, uint64_t from
 {
     bh__block there, here;
 
-    there.memory = (unsigned char *)pointer(to);
-    here.memory = (unsigned char *)pointer(from);
+    there.memory = (unsigned char *)bh__pointer(to);
+    here.memory = (unsigned char *)bh__pointer(from);
     there.committed = there.reserved = here.committed = here.reserved = bytes;
     if (bytes)
         (void)table->backend->copy(table->backend, &there, &here, bytes, BH_MUST);
@@ -174,7 +174,7 @@ static inline void bh__hf_zero(const bh_table *table, uint64_t at, uint64_t byte
 {
     bh__block there;
 
-    there.memory = (unsigned char *)pointer(at);
+    there.memory = (unsigned char *)bh__pointer(at);
     there.committed = there.reserved = bytes;
     if (bytes)
         (void)table->backend->clear(table->backend, &there, bytes, BH_MUST);

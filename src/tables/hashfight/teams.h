@@ -34,11 +34,11 @@
  */
 #include "tables/instance.h"
 
-#define HF(name) BH_NAME(bh_hf_##name)
-#define SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_HF(name) BH_NAME(bh_hf_##name)
+#define BH_HF_LINE_SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
 
 /* BH_HF_PASS_LAY: a region's pairs lie where its slots will be, keys first, and both from a line on. */
-BH_FN void HF(lay_region)(bh_hf_teams *job, uint64_t region)
+BH_FN void BH_HF(lay_region)(bh_hf_teams *job, uint64_t region)
 {
     const uint64_t bytes = job->to.region_lines * BH_HF_LINE, count = job->counts[region];
     const uint64_t key_bytes = (count * BH_KEY_BYTES + BH_HF_LINE - 1) / BH_HF_LINE * BH_HF_LINE;
@@ -50,7 +50,7 @@ BH_FN void HF(lay_region)(bh_hf_teams *job, uint64_t region)
 }
 
 /* The region's pairs, and no slot contested yet. */
-BH_FN void HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uint64_t region,
+BH_FN void BH_HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uint64_t region,
                           uint32_t words)
 {
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
@@ -59,20 +59,20 @@ BH_FN void HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uint64
     uint32_t i;
 
     for (i = bh_team_lane(); i < count; i += size)
-        HF(set_pair)(s, i, keys[i], BH_VALUE_BYTES ? values[i] : 0, BH_VALUE_BYTES);
+        BH_HF(set_pair)(s, i, keys[i], BH_VALUE_BYTES ? values[i] : 0, BH_VALUE_BYTES);
     for (i = bh_team_lane(); i < words; i += size)
         ((uint32_t *)s->seen)[i] = 0;
 }
 
 /* Each of this thread's pairs names itself the winner of its slot. */
-BH_FN void HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
+BH_FN void BH_HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
                           uint64_t round, uint32_t own)
 {
     uint32_t i = bh_team_lane();
     uint64_t region;
 
     for (; own; own--, i += bh_team_size()) {
-        const bh_hash hash = bh_hash_key(HF(key)(s, i, BH_VALUE_BYTES), seed);
+        const bh_hash hash = bh_hash_key(BH_HF(key)(s, i, BH_VALUE_BYTES), seed);
 
         s->slot[i] = (uint32_t)bh_hf_within(to, hash, round, &region);
         s->winner[s->slot[i]] = i;
@@ -81,7 +81,7 @@ BH_FN void HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed, const
 
 /* Whether they have lost: `slot` becomes 1, or 0. Answers whether a key was equal to the one that has
  * won. */
-BH_FN int HF(team_check)(const bh_hf_scratch *s, uint32_t first_slot, uint32_t own)
+BH_FN int BH_HF(team_check)(const bh_hf_scratch *s, uint32_t first_slot, uint32_t own)
 {
     uint32_t i = bh_team_lane();
     int twins = 0;
@@ -92,14 +92,14 @@ BH_FN int HF(team_check)(const bh_hf_scratch *s, uint32_t first_slot, uint32_t o
         s->slot[i] = winner != i;
         if (winner == i)
             continue;
-        twins |= HF(key)(s, winner, BH_VALUE_BYTES) == HF(key)(s, i, BH_VALUE_BYTES);
+        twins |= BH_HF(key)(s, winner, BH_VALUE_BYTES) == BH_HF(key)(s, i, BH_VALUE_BYTES);
         bh_team_or32((uint32_t *)s->seen + slot / 32, 1u << slot % 32);
     }
     return twins;
 }
 
 /* The slots of a round take their winners' pairs. */
-BH_FN void HF(team_gather)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t round,
+BH_FN void BH_HF(team_gather)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t round,
                            uint64_t first_slot)
 {
     const bh_hf_round *r = &to->round[round];
@@ -114,24 +114,24 @@ BH_FN void HF(team_gather)(const bh_hf_generation *to, const bh_hf_scratch *s, u
         BH_VALUE value = 0;
 
         if (winner != BH_HF_NOBODY) {
-            key = HF(key)(s, winner, BH_VALUE_BYTES);
-            value = (BH_VALUE)HF(payload)(s, winner, BH_VALUE_BYTES);
+            key = BH_HF(key)(s, winner, BH_VALUE_BYTES);
+            value = (BH_VALUE)BH_HF(payload)(s, winner, BH_VALUE_BYTES);
         }
-        *(BH_KEY *)(void *)HF(key_at)(to, slot) = key;
+        *(BH_KEY *)(void *)BH_HF(key_at)(to, slot) = key;
         if (BH_VALUE_BYTES)
-            *(BH_VALUE *)(void *)HF(value_at)(to, slot) = value;
+            *(BH_VALUE *)(void *)BH_HF(value_at)(to, slot) = value;
     }
 }
 
 /* Those of this thread's pairs that have lost come to the front of its places; answers how many. */
-BH_FN uint32_t HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
+BH_FN uint32_t BH_HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
 {
     uint32_t i = bh_team_lane(), to = i, kept = 0;
 
     for (; own; own--, i += bh_team_size()) {
         if (!s->slot[i])
             continue;
-        HF(set_pair)(s, to, HF(key)(s, i, BH_VALUE_BYTES), HF(payload)(s, i, BH_VALUE_BYTES),
+        BH_HF(set_pair)(s, to, BH_HF(key)(s, i, BH_VALUE_BYTES), BH_HF(payload)(s, i, BH_VALUE_BYTES),
                      BH_VALUE_BYTES);
         to += bh_team_size();
         kept++;
@@ -140,7 +140,7 @@ BH_FN uint32_t HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
 }
 
 /* Those who have lost all rounds, for the tail. */
-BH_FN void HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t own)
+BH_FN void BH_HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t own)
 {
     uint32_t i = bh_team_lane();
 
@@ -149,38 +149,38 @@ BH_FN void HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t own
 
         if (place >= job->left_room)
             continue;
-        ((BH_KEY *)job->left_keys)[place] = HF(key)(s, i, BH_VALUE_BYTES);
+        ((BH_KEY *)job->left_keys)[place] = BH_HF(key)(s, i, BH_VALUE_BYTES);
         if (BH_VALUE_BYTES)
             ((BH_VALUE *)job->left_values)[place] =
-                (BH_VALUE)HF(payload)(s, i, BH_VALUE_BYTES);
+                (BH_VALUE)BH_HF(payload)(s, i, BH_VALUE_BYTES);
     }
 }
 
 /* All rounds of one region. (What is counted within it has 32 bits: far.c sees to that.) */
-BH_FN void HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const bh_seed *seed,
+BH_FN void BH_HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const bh_seed *seed,
                            const bh_hf_scratch *s, uint64_t region)
 {
     const uint32_t count = (uint32_t)job->counts[region];
     const uint32_t size = bh_team_size(), lane = bh_team_lane();
-    const uint32_t words = (uint32_t)(to->region_lines * SLOTS / 32), rounds = (uint32_t)to->rounds;
+    const uint32_t words = (uint32_t)(to->region_lines * BH_HF_LINE_SLOTS / 32), rounds = (uint32_t)to->rounds;
     uint32_t own = lane < count ? (count - lane + size - 1) / size : 0, round, i;
     int twins = 0;
 
-    HF(team_bring)(job, s, region, words);
+    BH_HF(team_bring)(job, s, region, words);
     for (round = 0; round < rounds; round++) {
-        const uint64_t first_slot = bh_hf_first(to, region, round, SLOTS);
+        const uint64_t first_slot = bh_hf_first(to, region, round, BH_HF_LINE_SLOTS);
 
         for (i = lane; i < to->round[round].slots; i += size)
             s->winner[i] = BH_HF_NOBODY;
         bh_team_meet();
-        HF(team_claim)(to, seed, s, round, own);
+        BH_HF(team_claim)(to, seed, s, round, own);
         bh_team_meet();
-        twins |= HF(team_check)(s, (uint32_t)(to->round[round].line * SLOTS), own);
-        HF(team_gather)(to, s, round, first_slot);
+        twins |= BH_HF(team_check)(s, (uint32_t)(to->round[round].line * BH_HF_LINE_SLOTS), own);
+        BH_HF(team_gather)(to, s, round, first_slot);
         bh_team_meet();
-        own = HF(team_keep)(s, own);
+        own = BH_HF(team_keep)(s, own);
     }
-    HF(team_leave)(job, s, own);
+    BH_HF(team_leave)(job, s, own);
     for (i = lane; i < words; i += size)
         ((uint32_t *)(void *)bh_hf_at(to->contested))[region * words + i] =
             ((const uint32_t *)s->seen)[i];
@@ -190,44 +190,44 @@ BH_FN void HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const b
 }
 
 /* BH_HF_PASS_TEAM: the regions of one team, in its scratch memory. */
-BH_FN void HF(team_fights)(bh_hf_teams *job, uint64_t team, unsigned char *memory)
+BH_FN void BH_HF(team_fights)(bh_hf_teams *job, uint64_t team, unsigned char *memory)
 {
     const bh_hf_generation *to = &job->to;
     const bh_seed seed = job->geometry->seed;
     bh_hf_scratch s;
     uint64_t region;
 
-    s.pairs = bh_hf_cut(&memory, job->room * HF(pair_bytes)(BH_VALUE_BYTES));
+    s.pairs = bh_hf_cut(&memory, job->room * BH_HF(pair_bytes)(BH_VALUE_BYTES));
     s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job->room * 4);
     s.loser = 0;
     s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, (to->rounds ? to->round[0].slots : 0) * 4);
     s.seen = (uint64_t *)(void *)memory;
     for (region = team; region < to->regions; region += job->teams)
-        HF(team_region)(job, to, &seed, &s, region);
+        BH_HF(team_region)(job, to, &seed, &s, region);
 }
 
 /* The passes, as functions of ranges of items. */
 
-BH_FN void HF(lay)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(lay)(void *argument, uint64_t first, uint64_t count)
 {
     uint64_t i;
 
     for (i = first; i < first + count; i++)
-        HF(lay_region)((bh_hf_teams *)argument, i);
+        BH_HF(lay_region)((bh_hf_teams *)argument, i);
 }
 
-BH_FN void HF(team)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(team)(void *argument, uint64_t first, uint64_t count)
 {
     bh_hf_teams *job = (bh_hf_teams *)argument;
     uint64_t fast[BH_HF_TEAM_BYTES / 8], i;
 
     for (i = first; i < first + count; i++)
-        HF(team_fights)(job, i,
+        BH_HF(team_fights)(job, i,
                         job->scratch ? job->scratch + i * job->scratch_bytes
                                      : (unsigned char *)fast);
 }
 
-BH_FN void HF(tell_all)(void *argument, uint64_t first, uint64_t count)
+BH_FN void BH_HF(tell_all)(void *argument, uint64_t first, uint64_t count)
 {
     uint8_t *outcomes = ((const bh_hf_teams *)argument)->outcomes;
     uint64_t i;
@@ -236,5 +236,5 @@ BH_FN void HF(tell_all)(void *argument, uint64_t first, uint64_t count)
         outcomes[i] = BH_INSERTED;
 }
 
-#undef HF
-#undef SLOTS
+#undef BH_HF
+#undef BH_HF_LINE_SLOTS

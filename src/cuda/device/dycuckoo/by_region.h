@@ -53,31 +53,31 @@ typedef struct bh_cuda_left {
 
 #endif
 
-#define DY(name) BH_NAME(bh_dy_##name)
-#define REGION(name) BH_NAME(bh_cuda_region_##name)
-#define BUCKET BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY(name) BH_NAME(bh_dy_##name)
+#define BH_DY_REGION(name) BH_NAME(bh_cuda_region_##name)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
-#define REGION_ROWS (BH_REGION_BYTES / (4 * BH_SCATTER_ROW_WORDS) / 4 * 4)
+#define BH_DY_REGION_ROWS (BH_REGION_BYTES / (4 * BH_SCATTER_ROW_WORDS) / 4 * 4)
 
 /* What a block has of a region in shared memory. */
-typedef struct REGION(desk) {
-    BH_SCATTER(row) row[REGION_ROWS];
+typedef struct BH_DY_REGION(desk) {
+    BH_SCATTER(row) row[BH_DY_REGION_ROWS];
     unsigned char place[BH_REGION_THREADS][BH_REGION_PLACE];
     uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
-    uint16_t order[REGION_ROWS];                     /* rows, bucket by bucket */
+    uint16_t order[BH_DY_REGION_ROWS];                     /* rows, bucket by bucket */
     uint32_t left[3];         /* rows left over, buckets that have some, rows to be listed */
     unsigned long long at[3]; /* where those go */
     uint32_t room;            /* there is some for every new key of the region */
     uint32_t held;            /* so many have got it, or may get it later */
     uint8_t presumed;
-} REGION(desk);
+} BH_DY_REGION(desk);
 
 /* Sorts a region's rows by bucket: `order` and `start`. */
-BH_FN void REGION(sort)(REGION(desk) *d, const bh_dy_geometry *geometry,
+BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geometry,
                         const bh_dy_regions *regions, uint32_t rows)
 {
     enum {
-        EACH = (REGION_ROWS + BH_REGION_THREADS - 1) / BH_REGION_THREADS,
+        EACH = (BH_DY_REGION_ROWS + BH_REGION_THREADS - 1) / BH_REGION_THREADS,
         BUCKETS = (1u << BH_REGION_BITS_MOST) / BH_REGION_THREADS
     };
     typedef cub::BlockScan<uint32_t, BH_REGION_THREADS> scan;
@@ -121,7 +121,7 @@ BH_FN void REGION(sort)(REGION(desk) *d, const bh_dy_geometry *geometry,
 
 /* Performs the elements of a bucket on its copy. Those that are not done come to the front of its
  * part of `order`; answers how many. */
-BH_FN uint32_t REGION(settle_bucket)(REGION(desk) *d, bh__slice *slice, uint32_t bucket,
+BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *slice, uint32_t bucket,
                                      unsigned char *copy)
 {
     const uint32_t first = d->start[bucket], end = d->start[bucket + 1];
@@ -134,11 +134,11 @@ BH_FN uint32_t REGION(settle_bucket)(REGION(desk) *d, bh__slice *slice, uint32_t
         const BH_KEY key = BH_SCATTER(key)(row);
         BH_VALUE value = BH_SCATTER(value)(row);
         bh_dy_settled settled;
-        DY(op) op;
+        BH_DY(op) op;
 
         slice->values = &value;
         slice->room = d->room;
-        settled = DY(settle)(slice, &op, key, 0, slice->op,
+        settled = BH_DY(settle)(slice, &op, key, 0, slice->op,
                              bh_dy_counter_of(entry >> BH_REGION_COUNTER_SHIFT),
                              (uint64_t)(uintptr_t)copy);
         if (settled == BH_DY_SETTLED) {
@@ -158,7 +158,7 @@ BH_FN uint32_t REGION(settle_bucket)(REGION(desk) *d, bh__slice *slice, uint32_t
 
 /* Takes places in the lists of what is not done, for all threads of the block; own[] become the
  * thread's within them. */
-BH_FN void REGION(take)(bh__cuda_job *job, REGION(desk) *d, const bh_cuda_left *left,
+BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh_cuda_left *left,
                         uint32_t over, uint32_t listed, uint32_t *own)
 {
     const uint32_t lane = threadIdx.x;
@@ -179,7 +179,7 @@ BH_FN void REGION(take)(bh__cuda_job *job, REGION(desk) *d, const bh_cuda_left *
 }
 
 /* Writes what a bucket has not done, the `kept` entries from `first` on, to where it goes. */
-BH_FN void REGION(leave)(bh__cuda_job *job, const REGION(desk) *d, const bh_cuda_left *left,
+BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d, const bh_cuda_left *left,
                          uint32_t first, uint32_t kept, const uint32_t *own, uint64_t line)
 {
     const uint64_t from = d->at[0] + own[0];
@@ -205,13 +205,13 @@ BH_FN void REGION(leave)(bh__cuda_job *job, const REGION(desk) *d, const bh_cuda
 
 /* The buckets of a region from `chunk` on, one for each thread: brings them, performs, and sends
  * back those that got keys. */
-BH_FN void REGION(settle_chunk)(bh__cuda_job *job, REGION(desk) *d, bh__slice *slice,
+BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, bh__slice *slice,
                                 const bh_cuda_left *left, uint64_t lines, uint32_t chunk,
                                 uint32_t buckets)
 {
     const uint32_t lane = threadIdx.x, all = buckets - chunk;
     const uint32_t here = all < BH_REGION_THREADS ? all : BH_REGION_THREADS;
-    const uint64_t first = lines + (uint64_t)BUCKET * chunk, inserted = slice->inserted;
+    const uint64_t first = lines + (uint64_t)BH_DY_BUCKET_BYTES * chunk, inserted = slice->inserted;
     uint32_t kept = 0, over = 0, own[3] = {0, 0, 0}, i;
 
     for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
@@ -221,24 +221,24 @@ BH_FN void REGION(settle_chunk)(bh__cuda_job *job, REGION(desk) *d, bh__slice *s
     bh_cuda_wait_brought();
     __syncthreads();
     if (lane < here)
-        kept = REGION(settle_bucket)(d, slice, chunk + lane, d->place[lane]);
+        kept = BH_DY_REGION(settle_bucket)(d, slice, chunk + lane, d->place[lane]);
     for (i = 0; i < kept; i++)
         over += !(d->order[d->start[chunk + lane] + i] & BH_REGION_LISTED);
     if (d->room && kept + (uint32_t)(slice->inserted - inserted))
         atomicAdd(&d->held, kept + (uint32_t)(slice->inserted - inserted));
-    REGION(take)(job, d, left, over, kept - over, own);
+    BH_DY_REGION(take)(job, d, left, over, kept - over, own);
     for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
         if (d->start[chunk + i / 4] < d->start[chunk + i / 4 + 1])
             *(uint4 *)(uintptr_t)(first + 16ull * i) = *(const uint4 *)&d->place[i / 4][i % 4 * 16];
     if (kept)
-        REGION(leave)(job, d, left, d->start[chunk + lane], kept, own,
-                      first + (uint64_t)BUCKET * lane);
+        BH_DY_REGION(leave)(job, d, left, d->start[chunk + lane], kept, own,
+                      first + (uint64_t)BH_DY_BUCKET_BYTES * lane);
     __syncthreads();
 }
 
 /* Takes room for all rows of a region, where there is not enough for all of the slice, or none
  * for any of them; and gives back what nobody wanted. By one thread. */
-BH_FN void REGION(take_room)(bh__cuda_job *job, REGION(desk) *d, uint32_t rows)
+BH_FN void BH_DY_REGION(take_room)(bh__cuda_job *job, BH_DY_REGION(desk) *d, uint32_t rows)
 {
     unsigned long long *taken = (unsigned long long *)&job->room_taken;
 
@@ -252,7 +252,7 @@ BH_FN void REGION(take_room)(bh__cuda_job *job, REGION(desk) *d, uint32_t rows)
     }
 }
 
-BH_FN void REGION(give_room)(bh__cuda_job *job, const REGION(desk) *d, uint32_t rows)
+BH_FN void BH_DY_REGION(give_room)(bh__cuda_job *job, const BH_DY_REGION(desk) *d, uint32_t rows)
 {
     if (d->room && d->held < rows && BH_OP_INSERTS(job->slice.op) && job->room < job->count)
         atomicAdd((unsigned long long *)&job->room_taken, (unsigned long long)d->held - rows);
@@ -260,11 +260,11 @@ BH_FN void REGION(give_room)(bh__cuda_job *job, const REGION(desk) *d, uint32_t 
 
 /* The first phase: a block for each region, one after the other. */
 __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
-    REGION(settle)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
+    BH_DY_REGION(settle)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
                    bh_cuda_parts rows, bh_cuda_left left)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    REGION(desk) *const d = (REGION(desk) *)(void *)memory;
+    BH_DY_REGION(desk) *const d = (BH_DY_REGION(desk) *)(void *)memory;
     bh__slice slice = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
     bh_cuda_counts counts;
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
         const uint32_t taken = rows.taken[region];
         const uint32_t count = taken < rows.room ? taken : (uint32_t)rows.room;
         uint32_t buckets, i;
-        const uint64_t lines = bh_dy_region_line(geometry, &regions, region, BUCKET, &buckets);
+        const uint64_t lines = bh_dy_region_line(geometry, &regions, region, BH_DY_BUCKET_BYTES, &buckets);
 
         if (!count)
             continue;
@@ -285,16 +285,16 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
         for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
-            REGION(take_room)(job, d, count);
+            BH_DY_REGION(take_room)(job, d, count);
             d->presumed = bh_scatter_presumed(job, job->count);
         }
         bh_cuda_wait_brought();
         __syncthreads();
-        REGION(sort)(d, geometry, &regions, count);
+        BH_DY_REGION(sort)(d, geometry, &regions, count);
         for (i = 0; i < buckets; i += BH_REGION_THREADS)
-            REGION(settle_chunk)(job, d, &slice, &left, lines, i, buckets);
+            BH_DY_REGION(settle_chunk)(job, d, &slice, &left, lines, i, buckets);
         if (threadIdx.x == 0)
-            REGION(give_room)(job, d, count);
+            BH_DY_REGION(give_room)(job, d, count);
     }
     counts.inserted = (uint32_t)slice.inserted;
     counts.erased = 0;
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
 
 /* The second: a thread for each bucket that has rows left over. One attempt of each thread at a
  * time, whichever row it is on: attempts are alike, and how many a bucket takes is not. */
-__global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
+__global__ void BH_DY_REGION(away)(bh__cuda_job *job, bh_cuda_left left)
 {
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)common.geometry;
@@ -313,14 +313,14 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
     uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const uint8_t presumed = bh_scatter_presumed(job, job->count);
     bh_cuda_counts counts = {0, 0, 0};
-    DY(sending) sending = {};
+    BH_DY(sending) sending = {};
     int moved = 0;
 
     for (;;) {
         if (row == end && at < buckets) {
             const bh_cuda_full full = left.buckets[at];
 
-            DY(begin_sending)(&sending, full.line, (common.hints & BH_HINT_TURNOVER) != 0);
+            BH_DY(begin_sending)(&sending, full.line, (common.hints & BH_HINT_TURNOVER) != 0);
             row = (const BH_SCATTER(row) *)left.rows + full.first;
             end = row + full.count;
             at += threads;
@@ -329,7 +329,7 @@ __global__ void REGION(away)(bh__cuda_job *job, bh_cuda_left left)
             break;
         if (row != end) {
             const bh_dy_sent sent =
-                DY(send_away)(geometry, &sending, BH_SCATTER(key)(row), BH_SCATTER(value)(row));
+                BH_DY(send_away)(geometry, &sending, BH_SCATTER(key)(row), BH_SCATTER(value)(row));
 
             const uint32_t name = row->word[BH_SCATTER_INDEX];
             const uint8_t outcome = sent == BH_DY_NOWHERE ? BH_NOT_DONE : BH_INSERTED;
@@ -415,53 +415,53 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
 /* Whether the slice is one for this schedule; and then where everything goes in a memory that
  * begins at `memory`. (Not for mixed slices, nor for operations that answer with values; nor where
  * keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
-static int REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
+static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                         bh_region_plan *plan)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)known->slice.geometry;
     const uint64_t row_bytes = sizeof(BH_SCATTER(row)), from = (uint64_t)(uintptr_t)memory;
-    arena a = {from, 0};
+    bh__arena a = {from, 0};
     double mean;
 
     if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
-        !bh_region_fit(geometry, count, REGION_ROWS, plan, &mean) ||
+        !bh_region_fit(geometry, count, BH_DY_REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets))
         return 0;
-    plan->left.counts = (unsigned long long *)pointer(cut(&a, 2, sizeof *plan->left.counts));
+    plan->left.counts = (unsigned long long *)bh__pointer(bh__cut(&a, 2, sizeof *plan->left.counts));
     bh_scatter_cut_counters(&plan->scatter, &a, plan->regions.first[BH_DY_SUBTABLES_MOST], mean);
     plan->counters = a.at - from;
     bh_scatter_cut_rows(&plan->scatter, &a, count, row_bytes);
     /* Rows are left over when the parts are no longer needed. */
     plan->left.rows = plan->scatter.parts[0].rows;
-    plan->left.buckets = (bh_cuda_full *)pointer(
-        cut(&a, count < plan->buckets ? count : plan->buckets, sizeof *plan->left.buckets));
+    plan->left.buckets = (bh_cuda_full *)bh__pointer(
+        bh__cut(&a, count < plan->buckets ? count : plan->buckets, sizeof *plan->left.buckets));
     plan->bytes = a.at - from;
     return !a.overflowed;
 }
 
 /* All that comes before the second phase. */
-static int REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
+static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
                                uint64_t count)
 {
     const int error = BH_SCATTER(all)(gpu, job, &plan->regions, &plan->scatter, count);
 
     if (error)
         return error;
-    REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
-                     sizeof(REGION(desk)), gpu->stream>>>(job, plan->regions,
+    BH_DY_REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
+                     sizeof(BH_DY_REGION(desk)), gpu->stream>>>(job, plan->regions,
                                                           plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
 }
 
-static int REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan)
+static int BH_DY_REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan)
 {
-    REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, plan->left);
+    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, plan->left);
     return (int)cudaGetLastError();
 }
 
 /* Answers as bh__cuda_module's slice(): a negative error when the first phase has run and the second
  * was refused. Outcomes never say more than was done: presumed ones are taken back. */
-static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
+static int BH_DY_REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
                            const bh_region_plan *plan, void *memory, uint64_t count)
 {
     int error = (int)cudaMemsetAsync(memory, 0, plan->counters, gpu->stream), unmarked;
@@ -470,9 +470,9 @@ static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *
         return error;
     error = bh_scatter_mark(gpu, known, bh_scatter_presumed(known, count), count);
     if (!error)
-        error = REGION(first_phase)(gpu, job, plan, count);
+        error = BH_DY_REGION(first_phase)(gpu, job, plan, count);
     if (!error) {
-        error = -REGION(second_phase)(gpu, job, plan);
+        error = -BH_DY_REGION(second_phase)(gpu, job, plan);
         if (!error)
             return 0;
     }
@@ -481,11 +481,11 @@ static int REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *
 }
 
 /* Whether blocks may have so much shared memory: more than any kernel has without asking. */
-static int REGION(fits)(void)
+static int BH_DY_REGION(fits)(void)
 {
-    return BH_SCATTER(fits)() && !cudaFuncSetAttribute(REGION(settle),
+    return BH_SCATTER(fits)() && !cudaFuncSetAttribute(BH_DY_REGION(settle),
                                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                       (int)sizeof(REGION(desk)));
+                                                       (int)sizeof(BH_DY_REGION(desk)));
 }
 
 int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
@@ -495,23 +495,23 @@ int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job
     void *memory = nullptr;
     int error;
 
-    if (!REGION(plan)(known, count, nullptr, &plan))
+    if (!BH_DY_REGION(plan)(known, count, nullptr, &plan))
         return BH_GPU_DECLINED;
-    if (!REGION(fits)() || cudaMallocFromPoolAsync(&memory, plan.bytes, gpu->pool[BH_MEMORY_CALL],
+    if (!BH_DY_REGION(fits)() || cudaMallocFromPoolAsync(&memory, plan.bytes, gpu->pool[BH_MEMORY_CALL],
                                                    gpu->stream)) {
         (void)cudaGetLastError();
         return BH_GPU_DECLINED;
     }
-    (void)REGION(plan)(known, count, memory, &plan);
-    error = REGION(perform)(gpu, job, known, &plan, memory, count);
+    (void)BH_DY_REGION(plan)(known, count, memory, &plan);
+    error = BH_DY_REGION(perform)(gpu, job, known, &plan, memory, count);
     (void)cudaFreeAsync(memory, gpu->stream);
     return error;
 }
 
-#undef DY
-#undef REGION
-#undef BUCKET
-#undef REGION_ROWS
+#undef BH_DY
+#undef BH_DY_REGION
+#undef BH_DY_BUCKET_BYTES
+#undef BH_DY_REGION_ROWS
 #endif
 
 #undef BH_KEY_BYTES

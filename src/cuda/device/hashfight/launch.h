@@ -2,9 +2,9 @@
 #if BH_APART < BH_DESIGN_INSTANCES
 #include "cuda/device/hashfight/own.h"
 
-#define GPU(name) BH_NAME(bh_gpu_hf_##name)
+#define BH_GPU(name) BH_NAME(bh_gpu_hf_##name)
 /* Passes that are not a thread for each item by the text of cores. */
-#define LAUNCH_PASS(text, argument)                                                                \
+#define BH_LAUNCH_PASS(text, argument)                                                                \
     static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
     {                                                                                              \
         BH_NAME(bh_cuda_hf_##text)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(      \
@@ -12,15 +12,15 @@
         return (int)cudaGetLastError();                                                            \
     }
 
-static int GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+static int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
     BH_NAME(bh_cuda_hf_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
 }
 
-LAUNCH_PASS(locate, bh_hf_locate)
-LAUNCH_PASS(want, bh_hf_runs)
-LAUNCH_PASS(fold, bh_hf_runs)
+BH_LAUNCH_PASS(locate, bh_hf_locate)
+BH_LAUNCH_PASS(want, bh_hf_runs)
+BH_LAUNCH_PASS(fold, bh_hf_runs)
 
 static int BH_DESIGN(launch_team)(bh__gpu *gpu, void *job, uint64_t items)
 {
@@ -33,12 +33,12 @@ static int BH_DESIGN(launch_team)(bh__gpu *gpu, void *job, uint64_t items)
 
 static const bh__gpu_kernels BH_DESIGN(gpu_all) = {
     {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
-    {GPU(find), 0, 0, 0, 0},
+    {BH_GPU(find), 0, 0, 0, 0},
     BH_DESIGN(launches),
 };
 
-#undef GPU
-#undef LAUNCH_PASS
+#undef BH_GPU
+#undef BH_LAUNCH_PASS
 #endif
 
 #undef BH_KEY_BYTES

@@ -28,22 +28,22 @@ BH_FN void bh_hf_tally(uint64_t *counter, uint64_t counted)
 
 #endif
 
-#define DEVICE(name) BH_NAME(bh_cuda_hf_##name)
-#define HF(name) BH_NAME(bh_hf_##name)
+#define BH_KERNEL(name) BH_NAME(bh_cuda_hf_##name)
+#define BH_HF(name) BH_NAME(bh_hf_##name)
 
 /* Carries a lookup to its end; answers its outcome. */
-BH_FN uint8_t DEVICE(look)(bh__slice *slice, uint32_t at, uint32_t kind)
+BH_FN uint8_t BH_KERNEL(look)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
-    HF(op) op;
-    bh_region region = HF(begin)(slice, &op, at, kind);
+    BH_HF(op) op;
+    bh_region region = BH_HF(begin)(slice, &op, at, kind);
 
-    while (HF(step)(slice, &op, kind, region.offset, &region) != BH_DONE)
+    while (BH_HF(step)(slice, &op, kind, region.offset, &region) != BH_DONE)
         ;
     return op.outcome;
 }
 
 /* Lookups, one for each element. */
-__global__ void DEVICE(find)(bh__cuda_job *job)
+__global__ void BH_KERNEL(find)(bh__cuda_job *job)
 {
     const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
     bh__slice slice = job->slice;
@@ -51,7 +51,7 @@ __global__ void DEVICE(find)(bh__cuda_job *job)
 
     if (at >= job->count)
         return;
-    outcome = DEVICE(look)(&slice, (uint32_t)at, BH_FIND);
+    outcome = BH_KERNEL(look)(&slice, (uint32_t)at, BH_FIND);
     if (bh_cuda_lane() == 0 && slice.outcomes)
         slice.outcomes[at] = outcome;
     /* As in look.h: the host brings the values of missing keys, which stay as they were. */
@@ -59,7 +59,7 @@ __global__ void DEVICE(find)(bh__cuda_job *job)
         job->missing = 1;
 }
 
-__global__ void DEVICE(locate)(const bh_hf_locate *job, uint64_t items)
+__global__ void BH_KERNEL(locate)(const bh_hf_locate *job, uint64_t items)
 {
     const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
     bh__slice slice = {};
@@ -69,38 +69,38 @@ __global__ void DEVICE(locate)(const bh_hf_locate *job, uint64_t items)
     slice.geometry = job->geometry;
     slice.keys = job->keys;
     slice.values_out = job->places;
-    (void)DEVICE(look)(&slice, (uint32_t)at, BH_HF_LOCATE);
+    (void)BH_KERNEL(look)(&slice, (uint32_t)at, BH_HF_LOCATE);
 }
 
 #if BH_CUDA_TILE == 1
 /* A block is a team. Two calls, so that the compiler knows which
  * memory it is. */
-__global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) DEVICE(team)(bh_hf_teams *job)
+__global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) BH_KERNEL(team)(bh_hf_teams *job)
 {
     __shared__ uint64_t fast[BH_HF_TEAM_BYTES / 8];
 
     if (job->scratch)
-        HF(team_fights)(job, blockIdx.x, job->scratch + blockIdx.x * job->scratch_bytes);
+        BH_HF(team_fights)(job, blockIdx.x, job->scratch + blockIdx.x * job->scratch_bytes);
     else
-        HF(team_fights)(job, blockIdx.x, (unsigned char *)fast);
+        BH_HF(team_fights)(job, blockIdx.x, (unsigned char *)fast);
 }
 
-__global__ void DEVICE(want)(bh_hf_runs *job, uint64_t items)
+__global__ void BH_KERNEL(want)(bh_hf_runs *job, uint64_t items)
 {
     uint64_t wanted = 0;
 
     if (bh_hf_thread() < items)
-        wanted = HF(want_run)(job, bh_hf_thread());
+        wanted = BH_HF(want_run)(job, bh_hf_thread());
     bh_hf_tally(&job->wanting, wanted);
 }
 
-__global__ void DEVICE(fold)(bh_hf_runs *job, uint64_t items)
+__global__ void BH_KERNEL(fold)(bh_hf_runs *job, uint64_t items)
 {
     const uint64_t run = bh_hf_thread();
     bh_done done = {0, 0, 0, 0};
 
     if (run < items)
-        HF(fold_run)(job, run, job->runs.starts[run], bh_run_end(&job->runs, run), &done);
+        BH_HF(fold_run)(job, run, job->runs.starts[run], bh_run_end(&job->runs, run), &done);
     bh_hf_tally(&job->inserted, done.inserted);
     bh_hf_tally(&job->erased, done.erased);
     bh_hf_tally(&job->assigned, done.assigned);
@@ -109,5 +109,5 @@ __global__ void DEVICE(fold)(bh_hf_runs *job, uint64_t items)
 
 #endif
 
-#undef DEVICE
-#undef HF
+#undef BH_KERNEL
+#undef BH_HF
