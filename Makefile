@@ -12,7 +12,7 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run compare-kmers results test test-huge test-long sanitize-gpu clean
+.PHONY: help setup build run compare-kmers results test test-huge test-long sanitize-gpu format clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,10 @@ sanitize-gpu: ## Run compute-sanitizer over small tables (where there is a GPU).
 	cmake --preset release $(STRICT)
 	$(call BUILD,release) --target bulkhash_cuda --target differential-random_ops --target unit-regions
 	@scripts/sanitize-gpu.sh build/release
+
+format: ## Lay out the sources as .clang-format says.
+	@scripts/setup.sh
+	@scripts/format.sh
 
 clean: ## Remove everything that was built or downloaded.
 	rm -rf build

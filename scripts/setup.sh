@@ -35,6 +35,7 @@ if [[ $parts == *" test "* ]]; then
     need pkg-config has_command pkg-config
     need libcmocka-dev has_header cmocka.h
     need clang has_command clang
+    need clang-format has_command clang-format
     need libclang-rt-dev has_clang_sanitizers
     need python3 has_command python3
 fi
