@@ -17,9 +17,10 @@ if [[ -z $program ]]; then
     echo "format: there is no clang-format 14 (Debian 12: clang-format)" >&2
     exit 77
 fi
-find include src cli bench tests examples -type f \
-    \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' \) -print0 | sort -z >"${list:=$(mktemp)}"
+list=$(mktemp)
 trap 'rm -f "$list"' EXIT
+find include src cli bench tests examples -type f \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' \) -print0 | sort -z >"$list"
 if [[ ${1-} == --check ]]; then
     xargs -0 "$program" --dry-run --Werror <"$list" || {
         echo "format: run make format" >&2

@@ -137,9 +137,10 @@ typedef enum bh_schedule {
 /* Where DyCuckoo puts new keys. */
 typedef enum bh_spread {
     BH_SPREAD_HOME_FIRST = 0, /* to their first bucket as long as it has room */
-    BH_SPREAD_THEOREM1 = 1    /* drawn so that a subtable of n slots tends to hold keys in proportion
-                                 to the root of n, as theorem 1 of the paper asks; for experiments:
-                                 most lookups cost two lines, and small subtables overflow */
+    /* Drawn so that a subtable of n slots tends to hold keys in proportion to the root of n, as
+     * theorem 1 of the paper asks; for experiments: most lookups cost two lines, and small
+     * subtables overflow. */
+    BH_SPREAD_THEOREM1 = 1
 } bh_spread;
 
 /* How memory of tables is mapped. */
@@ -217,8 +218,9 @@ typedef struct bh_executor {
 
 typedef struct bh_context_options {
     uint64_t struct_size;
-    uint32_t threads;            /* threads a large call may use, the caller's included; 0: all. On a
-                                    GPU they copy pageable arrays, 16 at most */
+    /* Threads a large call may use, the caller's included; 0: all. On a GPU they copy pageable
+     * arrays, 16 at most. */
+    uint32_t threads;
     bh_pages pages;              /* how tables' memory is mapped */
     const bh_executor *executor; /* NULL: the library's own pool of `threads` threads */
     const bh_system *system;     /* NULL: the library's own system functions */
