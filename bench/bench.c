@@ -251,8 +251,8 @@ limit *bench_limit(bench *b, const bh_table *table)
         printf("pairs u%u->u%u in %.4g MB, pages of %llu KiB, target %s, %u threads, limit with "
                "window %u, %u repetitions\n",
                8 * b->settings.key_bytes, 8 * b->settings.value_bytes,
-               (double)stats.bytes_total * 1e-6, (unsigned long long)stats.page_bytes >> 10, b->info.target, b->info.threads, window,
-               b->settings.repetitions);
+               (double)stats.bytes_total * 1e-6, (unsigned long long)stats.page_bytes >> 10,
+               b->info.target, b->info.threads, window, b->settings.repetitions);
     return b->limit;
 }
 
@@ -272,8 +272,8 @@ static bh_status call(bh_op op, bh_table *table, const void *keys, void *values,
     }
 }
 
-double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values,
-             uint64_t n, uint64_t part, double *longest)
+double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values, uint64_t n,
+             uint64_t part, double *longest)
 {
     double begin = seconds(b), from = begin, now, most = 0;
     uint64_t i;
@@ -294,8 +294,7 @@ double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *
 
 #define TURNOVER_PARTS 64u
 
-void turn_over(const bench *b, bh_table *table, void *keys, void *values, uint64_t n,
-               uint32_t salt)
+void turn_over(const bench *b, bh_table *table, void *keys, void *values, uint64_t n, uint32_t salt)
 {
     uint64_t random = salt, round, part;
 
@@ -354,8 +353,7 @@ static int by_value(const void *a, const void *b)
 double median(samples *s)
 {
     qsort(s->at, s->count, sizeof *s->at, by_value);
-    return s->count % 2 ? s->at[s->count / 2]
-                        : (s->at[s->count / 2 - 1] + s->at[s->count / 2]) / 2;
+    return s->count % 2 ? s->at[s->count / 2] : (s->at[s->count / 2 - 1] + s->at[s->count / 2]) / 2;
 }
 
 void sample(samples *s, double value)
@@ -471,33 +469,35 @@ static void print_median(const char *name, samples *s)
 
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
-    printf("{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"%s\",\"device\":\"%s\","
-           "\"machine\":\"%s\",\"commit\":\"%s\",\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
-           r->experiment, r->name + strspn(r->name, " "),
-           r->design ? r->design : b->settings.design, b->info.device, b->machine, bench_commit,
-           b->info.target, r->op,
-           (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
+    printf(
+        "{\"experiment\":\"%s\",\"name\":\"%s\",\"design\":\"%s\",\"device\":\"%s\","
+        "\"machine\":\"%s\",\"commit\":\"%s\",\"target\":\"%s\",\"op\":\"%s\",\"keys\":%llu,\"key_bytes\":%u,\"value_bytes\":%u",
+        r->experiment, r->name + strspn(r->name, " "), r->design ? r->design : b->settings.design,
+        b->info.device, b->machine, bench_commit, b->info.target, r->op,
+        (unsigned long long)r->keys, b->settings.key_bytes, b->settings.value_bytes);
     print_number("fill", r->fill, r->fill > 0);
     print_number("hit_rate", r->hit_rate, r->hit_rate >= 0);
     printf(",\"skew\":\"%s\",\"batch\":%llu,\"threads\":%u,\"state\":\"%s\","
            "\"page_bytes\":%llu,\"clock\":\"%s\"",
            r->skew ? r->skew : "uniform", (unsigned long long)r->batch,
-           r->threads ? r->threads : b->info.threads, r->state,
-           (unsigned long long)r->page_bytes, r->clock ? r->clock : "wall");
+           r->threads ? r->threads : b->info.threads, r->state, (unsigned long long)r->page_bytes,
+           r->clock ? r->clock : "wall");
     print_median("mops", &r->mops);
     print_median("limit_mlines", &r->limit);
     printf(",\"limit_is\":\"%s\"", !r->limit.count ? "none" : r->limit_is ? r->limit_is : "lines");
     print_median("ratio_to_limit", &r->ratio);
     print_number("bytes_per_key", r->bytes_per_key, r->bytes_per_key > 0);
     printf(",\"figure\":\"%s\"", r->unsupported ? UNSUPPORTED
-                               : r->figure      ? r->figure
+                                 : r->figure    ? r->figure
                                                 : "ratio to the limit");
     print_median("value", judged);
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
     print_number("bar", r->bar, r->bar > 0);
     printf(",\"bar_is\":%s,\"met\":%s}\n",
-           r->bar <= 0 ? "null" : r->bar_is_most ? "\"at most\"" : "\"at least\"",
+           r->bar <= 0      ? "null"
+           : r->bar_is_most ? "\"at most\""
+                            : "\"at least\"",
            r->bar > 0 && judged->count ? met ? "true" : "false" : "null");
 }
 

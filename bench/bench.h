@@ -58,19 +58,19 @@ typedef struct result {
     const char *experiment;
     const char *name; /* how the line of text begins */
     const char *op;
-    const char *design;  /* NULL: that of the settings */
-    const char *state;   /* of the table: fresh, grown, turned over */
-    const char *skew;    /* of the keys; NULL: uniform */
-    double hit_rate;     /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
-    uint64_t batch;      /* keys of one call */
-    uint32_t threads;    /* 0: those of the context */
-    const char *clock;   /* NULL: that of the wall; "events": that of the GPU */
+    const char *design;   /* NULL: that of the settings */
+    const char *state;    /* of the table: fresh, grown, turned over */
+    const char *skew;     /* of the keys; NULL: uniform */
+    double hit_rate;      /* fraction of keys that are there; NO_HIT_RATE where none is asked for */
+    uint64_t batch;       /* keys of one call */
+    uint32_t threads;     /* 0: those of the context */
+    const char *clock;    /* NULL: that of the wall; "events": that of the GPU */
     const char *limit_is; /* what the limit is a number of; NULL: lines */
-    int unsupported;     /* by this design on this device, so there is nothing else to say */
-    const char *figure;  /* what `value` is; NULL: the ratio to the limit is what is judged */
-    double bar;          /* what is asked for, at least; 0: nothing */
-    int bar_is_most;     /* at most */
-    uint64_t keys;       /* result_table() sets this and the next three; print() the widths */
+    int unsupported;      /* by this design on this device, so there is nothing else to say */
+    const char *figure;   /* what `value` is; NULL: the ratio to the limit is what is judged */
+    double bar;           /* what is asked for, at least; 0: nothing */
+    int bar_is_most;      /* at most */
+    uint64_t keys;        /* result_table() sets this and the next three; print() the widths */
     uint64_t page_bytes;
     double fill;
     double bytes_per_key;
@@ -155,8 +155,8 @@ double seconds(const bench *b);
 
 /* Runs an operation over n keys in calls of `part` keys; answers the seconds it took. `longest`
  * receives those of the longest call; may be NULL. */
-double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values,
-             uint64_t n, uint64_t part, double *longest);
+double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values, uint64_t n,
+             uint64_t part, double *longest);
 
 /* Seconds in which the peer of that name, reserved for them, gets n new keys; 0 when it is not
  * there. */

@@ -47,8 +47,8 @@ static const struct {
     const char *name;
     bh_design is;
 } designs[] = {
-    {"dycuckoo", BH_DYCUCKOO},     {"hashfight", BH_HASHFIGHT}, {"stadium", BH_STADIUM},
-    {"dachash", BH_DACHASH},       {"workingset", BH_WORKINGSET},
+    {"dycuckoo", BH_DYCUCKOO}, {"hashfight", BH_HASHFIGHT},   {"stadium", BH_STADIUM},
+    {"dachash", BH_DACHASH},   {"workingset", BH_WORKINGSET},
 };
 
 #define DESIGNS (sizeof designs / sizeof designs[0])
@@ -147,8 +147,8 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most, const ch
 /* Reads "4,8": bytes of a key and of a value. */
 static int widths(const char *text, settings *s)
 {
-    if ((text[0] != '4' && text[0] != '8') || text[1] != ',' || (text[2] != '4' && text[2] != '8') ||
-        text[3])
+    if ((text[0] != '4' && text[0] != '8') || text[1] != ',' ||
+        (text[2] != '4' && text[2] != '8') || text[3])
         return 0;
     s->key_bytes = (uint32_t)(text[0] - '0');
     s->value_bytes = (uint32_t)(text[2] - '0');
@@ -165,8 +165,8 @@ static unsigned experiment(const char *name)
     for (i = 0; i < EXPERIMENTS; i++)
         if (!strcmp(name, experiments[i].name))
             return 1u << i;
-    fprintf(stderr,
-            "bulkhash-bench: --experiment: \"%s\" is none; see bulkhash bench --help\n", name);
+    fprintf(stderr, "bulkhash-bench: --experiment: \"%s\" is none; see bulkhash bench --help\n",
+            name);
     exit(2);
 }
 
@@ -295,16 +295,18 @@ int main(int argc, char **argv)
         case 'f':
             s.fill = strtod(optarg, &end);
             if (end == optarg || *end || !(s.fill >= 0.1 && s.fill <= 0.95)) {
-                fprintf(stderr, "bulkhash-bench: --fill: \"%s\" is no number from 0.1 to 0.95; "
-                                "see bulkhash bench --help\n",
+                fprintf(stderr,
+                        "bulkhash-bench: --fill: \"%s\" is no number from 0.1 to 0.95; "
+                        "see bulkhash bench --help\n",
                         optarg);
                 return 2;
             }
             break;
         case 'w':
             if (!widths(optarg, &s)) {
-                fprintf(stderr, "bulkhash-bench: --widths: \"%s\" is not KEY,VALUE with 4 or 8 bytes "
-                                "each, as in 8,4; see bulkhash bench --help\n",
+                fprintf(stderr,
+                        "bulkhash-bench: --widths: \"%s\" is not KEY,VALUE with 4 or 8 bytes "
+                        "each, as in 8,4; see bulkhash bench --help\n",
                         optarg);
                 return 2;
             }

@@ -131,8 +131,8 @@ static uint32_t run_batches(workload *w, uint64_t batch, double *fills)
 
 static void print_fills(const bench *b, const double *fills, uint32_t batches, uint64_t batch)
 {
-    result r = {EXPERIMENT, .name = "fill", .hit_rate = NO_HIT_RATE, .batch = batch,
-                .keys = b->settings.keys, .figure = "fill after a batch"};
+    result r = {EXPERIMENT,     .name = "fill",           .hit_rate = NO_HIT_RATE,
+                .batch = batch, .keys = b->settings.keys, .figure = "fill after a batch"};
     uint32_t i;
 
     if (!b->settings.json) {

@@ -72,8 +72,8 @@ static bh_table *make_table(const work *w, double fill, uint64_t capacity, uint6
 static double timed_insert(const work *w, bh_table *table, uint64_t *refused)
 {
     const double begin = seconds(w->b);
-    const bh_status status = bh_insert(table, w->keys.device, w->values.device, w->n,
-                                       (uint8_t *)w->outcomes.device);
+    const bh_status status =
+        bh_insert(table, w->keys.device, w->values.device, w->n, (uint8_t *)w->outcomes.device);
     const double taken = seconds(w->b) - begin;
     const uint8_t *outcomes = (const uint8_t *)w->outcomes.host;
     uint64_t i;
@@ -157,9 +157,8 @@ static void run_table(const work *w, double fill)
     const settings *s = &w->b->settings;
     /* Whoever builds a table anew at each call holds it alone as long as that takes. */
     const double hold_bar = s->design_is == BH_HASHFIGHT ? 0 : HOLD_BAR;
-    const uint32_t repetitions = s->repetitions < REPETITIONS_MOST / ERASURES
-                                     ? s->repetitions
-                                     : REPETITIONS_MOST / ERASURES;
+    const uint32_t repetitions =
+        s->repetitions < REPETITIONS_MOST / ERASURES ? s->repetitions : REPETITIONS_MOST / ERASURES;
     result results[RESULTS];
     char names[RESULTS][64], at[16] = "";
     uint32_t repetition;
@@ -169,7 +168,8 @@ static void run_table(const work *w, double fill)
     if (fill > 0)
         snprintf(at, sizeof at, " to %.2f", fill);
     for (i = 0; i < RESULTS; i++) {
-        snprintf(names[i], sizeof names[i], "%u+%u%s, %s", s->key_bytes, s->value_bytes, at, what[i]);
+        snprintf(names[i], sizeof names[i], "%u+%u%s, %s", s->key_bytes, s->value_bytes, at,
+                 what[i]);
         results[i].experiment = "full";
         results[i].name = names[i];
         results[i].op = "insert";

@@ -103,8 +103,7 @@ template <typename Kernel>
 static cudaError_t blocks_of(const gpu *g, Kernel kernel, unsigned *blocks)
 {
     int each = 0;
-    cudaError_t error =
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)BLOCK, 0);
+    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)BLOCK, 0);
 
     *blocks = (unsigned)(g->properties.multiProcessorCount * (each > 0 ? each : 1));
     return error;
@@ -149,8 +148,7 @@ static int access_memory(gpu *g, gpu_access access, uint32_t way, void *memory, 
     if (read)
         read<<<blocks, BLOCK, 0, g->stream>>>((const uint4 *)memory, bytes / size, g->sink);
     else
-        additions[way]<<<blocks, BLOCK, 0, g->stream>>>((unsigned long long *)memory,
-                                                        bytes / size);
+        additions[way]<<<blocks, BLOCK, 0, g->stream>>>((unsigned long long *)memory, bytes / size);
     error = (int)cudaGetLastError();
     if (!error)
         error = end(g, &seconds);

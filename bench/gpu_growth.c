@@ -31,8 +31,7 @@ typedef struct work {
 
 /* Runs the same on both tables; the result is about the one that has grown, and its figure is the
  * rate of that one, of the other's. Answers 0 when it cannot be done. */
-static int compare_tables(const work *w, result *r, const couple *c, gpu_call *call,
-                          gpu_access by)
+static int compare_tables(const work *w, result *r, const couple *c, gpu_call *call, gpu_access by)
 {
     double grown, beside;
     int i;
@@ -51,7 +50,7 @@ static int compare_tables(const work *w, result *r, const couple *c, gpu_call *c
         }
         to_host(w->b, &w->outcomes);
         check_outcomes(w->outcomes.host, w->n,
-                       call->what == BH_INSERT       ? BH_INSERTED
+                       call->what == BH_INSERT        ? BH_INSERTED
                        : call->keys == w->keys.device ? BH_FOUND
                                                       : BH_MISSING,
                        w->n);
@@ -75,8 +74,8 @@ static int make_tables(const work *w, couple *c, uint32_t repetition)
 static gpu_call call_of(const work *w, int what, const mirrored *keys, const mirrored *values,
                         uint64_t part)
 {
-    gpu_call c = {what, NULL, keys->device, values->device, w->outcomes.device, NULL,
-                  w->n, part, 0, 0};
+    gpu_call c = {what, NULL, keys->device, values->device, w->outcomes.device, NULL, w->n, part,
+                  0,    0};
 
     return c;
 }
@@ -147,9 +146,8 @@ void run_gpu_growth(bench *b)
     const settings *s = &b->settings;
     const uint64_t n = s->keys;
     result results[RESULTS] = {
-        [IN_ONE] = {EXPERIMENT, .name = "insert, growing, one call", .op = "insert",
-                    .hit_rate = 0, .figure = "of insert, reserved",
-                    .bar = gpu_bar(b, BH_DYCUCKOO, 0.4)},
+        [IN_ONE] = {EXPERIMENT, .name = "insert, growing, one call", .op = "insert", .hit_rate = 0,
+                    .figure = "of insert, reserved", .bar = gpu_bar(b, BH_DYCUCKOO, 0.4)},
         [IN_CALLS] = {EXPERIMENT, .name = "insert, growing, calls of 2^20", .op = "insert",
                       .hit_rate = 0, .figure = "of the same calls, reserved"},
         [FIND] = {EXPERIMENT, .name = "find, grown", .op = "find", .hit_rate = 1,
@@ -159,8 +157,14 @@ void run_gpu_growth(bench *b)
         [MOVED] = {EXPERIMENT, .name = "growing in one call", .op = "insert", .hit_rate = 0,
                    .figure = "keys moved per key"},
     };
-    work w = {b, n, mirror(b, n, s->key_bytes), mirror(b, n, s->key_bytes),
-              mirror(b, n, s->value_bytes), mirror(b, n, s->value_bytes), mirror(b, n, 1), results};
+    work w = {b,
+              n,
+              mirror(b, n, s->key_bytes),
+              mirror(b, n, s->key_bytes),
+              mirror(b, n, s->value_bytes),
+              mirror(b, n, s->value_bytes),
+              mirror(b, n, 1),
+              results};
     mirrored *arrays[] = {&w.keys, &w.absent, &w.values, &w.found, &w.outcomes};
     uint32_t repetition, i;
 

@@ -38,8 +38,8 @@ typedef struct work {
 
 static arrays make_arrays(const bench *b, uint64_t n, int pinned)
 {
-    const uint64_t bytes[] = {b->settings.key_bytes, b->settings.key_bytes,
-                              b->settings.value_bytes, b->settings.value_bytes, 1};
+    const uint64_t bytes[] = {b->settings.key_bytes, b->settings.key_bytes, b->settings.value_bytes,
+                              b->settings.value_bytes, 1};
     void *memory[5];
     arrays a;
     uint32_t i;

@@ -19,12 +19,18 @@ static const struct {
     const char *name; /* behind that of the operation */
     bh_schedule is;
 } schedules[] = {
-    {"", BH_SCHEDULE_AUTO},          {", thread", BH_SCHEDULE_THREAD},
-    {", tile of 4", BH_SCHEDULE_TILE4}, {", tile of 8", BH_SCHEDULE_TILE8},
-    {", tile of 16", BH_SCHEDULE_TILE16}, {", tile of 32", BH_SCHEDULE_TILE32},
-    {", lanes", BH_SCHEDULE_LANES}, {", voter of 4", BH_SCHEDULE_VOTER4},
-    {", voter of 8", BH_SCHEDULE_VOTER8}, {", voter of 16", BH_SCHEDULE_VOTER16},
-    {", voter of 32", BH_SCHEDULE_VOTER32}, {", in order", BH_SCHEDULE_WINDOW},
+    {"", BH_SCHEDULE_AUTO},
+    {", thread", BH_SCHEDULE_THREAD},
+    {", tile of 4", BH_SCHEDULE_TILE4},
+    {", tile of 8", BH_SCHEDULE_TILE8},
+    {", tile of 16", BH_SCHEDULE_TILE16},
+    {", tile of 32", BH_SCHEDULE_TILE32},
+    {", lanes", BH_SCHEDULE_LANES},
+    {", voter of 4", BH_SCHEDULE_VOTER4},
+    {", voter of 8", BH_SCHEDULE_VOTER8},
+    {", voter of 16", BH_SCHEDULE_VOTER16},
+    {", voter of 32", BH_SCHEDULE_VOTER32},
+    {", in order", BH_SCHEDULE_WINDOW},
     {", by region", BH_SCHEDULE_REGIONS},
 };
 
@@ -34,8 +40,22 @@ static const struct {
 
 enum { INSERT, FIND, MISS, HALF, BY_SCHEDULE }; /* one of these for each schedule */
 enum {
-    INSERT_NEW, FIND_OR_INSERT, ASSIGN, ADD, ADD_ZIPF, ERASE, APPLY, EXPORT, CLEAR, SORT, INSERT_ZIPF,
-    EQUAL, ORDERED, ORDERED_ZIPF, FIND_ONE, INSERT_ONE,
+    INSERT_NEW,
+    FIND_OR_INSERT,
+    ASSIGN,
+    ADD,
+    ADD_ZIPF,
+    ERASE,
+    APPLY,
+    EXPORT,
+    CLEAR,
+    SORT,
+    INSERT_ZIPF,
+    EQUAL,
+    ORDERED,
+    ORDERED_ZIPF,
+    FIND_ONE,
+    INSERT_ONE,
     RESULTS
 };
 
@@ -64,8 +84,9 @@ typedef struct work {
 static gpu_call call_of(const work *w, int what, bh_table *table, const mirrored *keys,
                         const mirrored *values)
 {
-    gpu_call c = {what, table, keys->device, values->device, w->outcomes.device, w->ops.device,
-                  w->n, w->n, 0, 0};
+    gpu_call c = {
+        what, table, keys->device, values->device, w->outcomes.device, w->ops.device, w->n, w->n,
+        0,    0};
 
     return c;
 }
@@ -386,8 +407,7 @@ static void run_ordered(const work *w)
     if (measure(w, distinct, BH_INSERT, table, &w->keys, &w->values, GPU_ADD_64)) {
         expect(w, BH_INSERTED, w->n);
         expect_present(w, table, &w->keys);
-        sample(&distinct->value,
-               median(&distinct->mops) / median(&w->by_schedule[0][INSERT].mops));
+        sample(&distinct->value, median(&distinct->mops) / median(&w->by_schedule[0][INSERT].mops));
     }
     check(bh_clear(table));
     if (run_zipf(w, zipf, table))
@@ -469,8 +489,8 @@ static void run_size(bench *b, uint64_t n)
     result results[RESULTS] = {
         [INSERT_NEW] = {EXPERIMENT, .name = "insert_new, all there", .op = "insert_new",
                         .hit_rate = 1},
-        [FIND_OR_INSERT] = {EXPERIMENT, .name = "find_or_insert, all there",
-                            .op = "find_or_insert", .hit_rate = 1},
+        [FIND_OR_INSERT] = {EXPERIMENT, .name = "find_or_insert, all there", .op = "find_or_insert",
+                            .hit_rate = 1},
         [ASSIGN] = {EXPERIMENT, .name = "insert, all there", .op = "insert", .hit_rate = 1},
         [ADD] = {EXPERIMENT, .name = "reduce, all there", .op = "add", .hit_rate = 1},
         [ADD_ZIPF] = {EXPERIMENT, .name = "reduce, Zipf 0.99", .op = "add", .hit_rate = 1,
@@ -481,12 +501,12 @@ static void run_size(bench *b, uint64_t n)
                     .figure = "of copying the pairs"},
         [CLEAR] = {EXPERIMENT, .name = "clear", .op = "clear", .hit_rate = NO_HIT_RATE,
                    .figure = "of copying the table"},
-        [SORT] = {EXPERIMENT, .name = "sort the same pairs", .op = "sort",
-                  .hit_rate = NO_HIT_RATE, .figure = "insert, reserved, of that"},
+        [SORT] = {EXPERIMENT, .name = "sort the same pairs", .op = "sort", .hit_rate = NO_HIT_RATE,
+                  .figure = "insert, reserved, of that"},
         [INSERT_ZIPF] = {EXPERIMENT, .name = "insert, Zipf 0.99", .op = "insert",
                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99"},
-        [EQUAL] = {EXPERIMENT, .name = "insert, all equal", .op = "insert",
-                   .hit_rate = NO_HIT_RATE, .skew = "equal", .figure = "milliseconds a call"},
+        [EQUAL] = {EXPERIMENT, .name = "insert, all equal", .op = "insert", .hit_rate = NO_HIT_RATE,
+                   .skew = "equal", .figure = "milliseconds a call"},
         [ORDERED] = {EXPERIMENT, .name = "insert, ordered", .op = "insert", .hit_rate = 0,
                      .figure = "of insert, reserved"},
         [ORDERED_ZIPF] = {EXPERIMENT, .name = "insert, ordered, Zipf 0.99", .op = "insert",
@@ -494,17 +514,24 @@ static void run_size(bench *b, uint64_t n)
                           .figure = "of insert, reserved"},
         [FIND_ONE] = {EXPERIMENT, .name = "find, one key", .op = "find", .hit_rate = 1,
                       .figure = "microseconds a call"},
-        [INSERT_ONE] = {EXPERIMENT, .name = "insert, one key there", .op = "insert",
-                        .hit_rate = 1, .figure = "microseconds a call"},
+        [INSERT_ONE] = {EXPERIMENT, .name = "insert, one key there", .op = "insert", .hit_rate = 1,
+                        .figure = "microseconds a call"},
     };
     result each[SCHEDULES][BY_SCHEDULE];
     char names[SCHEDULES][BY_SCHEDULE][64];
     const settings *s = &b->settings;
-    work w = {b, n, mirror(b, n, s->key_bytes), mirror(b, n, s->key_bytes),
-              mirror(b, n, s->key_bytes), mirror(b, n, s->value_bytes),
-              mirror(b, n, s->value_bytes), mirror(b, n, 1), mirror(b, n, 1), each, results};
-    mirrored *arrays[] = {&w.keys,  &w.absent,   &w.mixed, &w.values,
-                          &w.found, &w.outcomes, &w.ops};
+    work w = {b,
+              n,
+              mirror(b, n, s->key_bytes),
+              mirror(b, n, s->key_bytes),
+              mirror(b, n, s->key_bytes),
+              mirror(b, n, s->value_bytes),
+              mirror(b, n, s->value_bytes),
+              mirror(b, n, 1),
+              mirror(b, n, 1),
+              each,
+              results};
+    mirrored *arrays[] = {&w.keys, &w.absent, &w.mixed, &w.values, &w.found, &w.outcomes, &w.ops};
     uint32_t repetition, i, j;
 
     for (i = 0; i < SCHEDULES; i++) {

@@ -28,11 +28,12 @@ static void sample_moved(result *moved, const bh_table_stats *stats)
     result_table(moved, stats);
 }
 
-static void run_moved(const bench *b, const char *name, const void *keys, void *values,
-                      uint64_t n, uint64_t part)
+static void run_moved(const bench *b, const char *name, const void *keys, void *values, uint64_t n,
+                      uint64_t part)
 {
-    result r = {EXPERIMENT, .name = name, .op = "insert", .hit_rate = 0, .batch = part,
-                .figure = "keys moved per key", .bar = 2, .bar_is_most = 1};
+    result r = {EXPERIMENT,    .name = name,    .op = "insert",
+                .hit_rate = 0, .batch = part,   .figure = "keys moved per key",
+                .bar = 2,      .bar_is_most = 1};
     bh_table *table = table_of(b, b->context, 1);
     bh_table_stats stats;
 
@@ -153,8 +154,9 @@ static uint64_t peak_allowed(const bh_table *table, const bh_table_stats *stats)
 static void run_peak(const bench *b, const void *keys, void *values)
 {
     const uint64_t n = b->settings.keys;
-    result r = {EXPERIMENT, .name = "memory in use", .op = "insert", .hit_rate = 0,
-                .batch = CALL_KEYS, .figure = "peak, of the grown table", .bar_is_most = 1};
+    result r = {EXPERIMENT,      .name = "memory in use", .op = "insert",
+                .hit_rate = 0,   .batch = CALL_KEYS,      .figure = "peak, of the grown table",
+                .bar_is_most = 1};
     counted_system counted;
     bh_context_options options;
     bh_context *context;
@@ -193,8 +195,8 @@ void run_growth(bench *b)
          .batch = CALL_KEYS, .figure = "keys moved per key", .bar = 2, .bar_is_most = 1},
         {EXPERIMENT, .name = "  table held alone", .op = "insert", .hit_rate = 0,
          .batch = CALL_KEYS, .figure = "longest pause, ms"},
-        {EXPERIMENT, .name = "  one call", .op = "insert", .hit_rate = 0,
-         .batch = CALL_KEYS, .figure = "longest call, ms"},
+        {EXPERIMENT, .name = "  one call", .op = "insert", .hit_rate = 0, .batch = CALL_KEYS,
+         .figure = "longest call, ms"},
     };
     void *keys = key_array(b, n), *absent = key_array(b, n), *values = value_array(b, n);
     char name[40];

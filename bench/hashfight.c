@@ -41,8 +41,7 @@ typedef struct work {
 static double timed_sort(const work *w)
 {
     const settings *s = &w->b->settings;
-    bh__where where = {&w->b->backend->system, &w->b->backend->executor,
-                      w->b->backend->device};
+    bh__where where = {&w->b->backend->system, &w->b->backend->executor, w->b->backend->device};
     bh__sort sort = {s->key_bytes,    s->value_bytes,  w->keys,         w->values,      w->n,
                      w->sorted[0][0], w->sorted[0][1], w->sorted[1][0], w->sorted[1][1]};
     double begin = seconds(w->b);
@@ -89,8 +88,8 @@ static void run_repetition(work *w, uint32_t repetition)
     before = enter_beside(&w->results[FIND], n,
                           timed(b, BH_FIND, table, w->keys, w->values, n, n, NULL), before, l);
     check_values(b, w->values, w->keys, n);
-    enter_beside(&w->results[MISS], n,
-                 timed(b, BH_FIND, table, w->absent, w->values, n, n, NULL), before, l);
+    enter_beside(&w->results[MISS], n, timed(b, BH_FIND, table, w->absent, w->values, n, n, NULL),
+                 before, l);
     bh_table_destroy(table);
     if (n <= PEER_KEYS_MOST && repetition < PEER_SAMPLES_MOST) {
         double theirs = timed_peer_insert(b, TBB, w->keys, w->values, n);

@@ -113,16 +113,17 @@ static double live(const bench *b, const uint32_t *keys, uint32_t *values, uint6
 typedef struct work {
     uint64_t n;
     uint32_t *random;
-    uint32_t *hostile;   /* to the known seed */
-    uint32_t *next;      /* to the seed that the known table takes then, `next_n` of them */
+    uint32_t *hostile; /* to the known seed */
+    uint32_t *next;    /* to the seed that the known table takes then, `next_n` of them */
     uint64_t next_n;
     uint32_t *values;
 } work;
 
 static void run_random_seed(const bench *b, const work *w)
 {
-    result r = {EXPERIMENT, .name = "hostile keys", .op = "mixed", .hit_rate = 1, .batch = w->n,
-                .figure = "times the time of random keys", .bar = 1.5, .bar_is_most = 1};
+    result r = {EXPERIMENT,    .name = "hostile keys", .op = "mixed",
+                .hit_rate = 1, .batch = w->n,          .figure = "times the time of random keys",
+                .bar = 1.5,    .bar_is_most = 1};
     uint32_t repetition, round;
     bh_table_stats stats;
 
@@ -185,9 +186,9 @@ static double live_known(const bench *b, const work *w, int provoked, const uint
 static void run_known_seed(const bench *b, const work *w, int provoked)
 {
     const uint64_t n = provoked ? w->next_n : w->n;
-    result r = {EXPERIMENT, .name = "hostile keys, fixed seed", .op = "mixed", .hit_rate = 1,
-                .batch = n, .figure = "times the time of random keys", .bar = 10,
-                .bar_is_most = 1};
+    result r = {
+        EXPERIMENT, .name = "hostile keys, fixed seed",        .op = "mixed", .hit_rate = 1,
+        .batch = n, .figure = "times the time of random keys", .bar = 10,     .bar_is_most = 1};
     uint32_t repetition, round;
     bh_table_stats stats;
 
@@ -212,7 +213,11 @@ void run_hostile(bench *b)
 {
     const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
     const uint64_t least = n < PROVOKING ? PROVOKING : n;
-    work w = {n, array(least, 4), array(least, 4), array(least, 4), n < NEXT_MOST ? n : NEXT_MOST,
+    work w = {n,
+              array(least, 4),
+              array(least, 4),
+              array(least, 4),
+              n < NEXT_MOST ? n : NEXT_MOST,
               array(least, 4)};
     bh_table *table = known_table(b);
 

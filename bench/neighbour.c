@@ -36,7 +36,7 @@ static char **environment(void)
 void run_lines(bench *b)
 {
     char path[PATH_MAX + sizeof NAME], keys[32], fill[32], threads[32];
-    char *arguments[] = {path, "-e",    "lines", "-n", keys,
+    char *arguments[] = {path, "-e", "lines", "-n",    keys,
                          "-f", fill, "-t",    threads, b->settings.json ? "--json" : NULL,
                          NULL};
     char **variables = environment(), *slash;

@@ -344,14 +344,15 @@ int gpu_measured(const bench *b, result *r, const gpu_call *c, gpu_access by, do
  * first launched. */
 static void warm_up(const bench *b)
 {
-    static const int kinds[] = {BH_INSERT,  BH_FIND,   BH_INSERT_NEW, BH_ADD,   GPU_EXPORT,
+    static const int kinds[] = {BH_INSERT, BH_FIND,  BH_INSERT_NEW, BH_ADD,   GPU_EXPORT,
                                 GPU_APPLY, BH_ERASE, BH_INSERT,     GPU_CLEAR};
     const settings *s = &b->settings;
     mirrored keys = mirror(b, WARM_KEYS, s->key_bytes);
     mirrored values = mirror(b, WARM_KEYS, s->value_bytes);
     mirrored outcomes = mirror(b, WARM_KEYS, 1), ops = mirror(b, WARM_KEYS, 1);
-    gpu_call c = {0, NULL, keys.device, values.device, outcomes.device, ops.device,
-                  WARM_KEYS, WARM_KEYS, 0, 0};
+    gpu_call c = {
+        0, NULL, keys.device, values.device, outcomes.device, ops.device, WARM_KEYS, WARM_KEYS,
+        0, 0};
     double taken;
     uint32_t i;
 

@@ -15,8 +15,20 @@
 #define EXPERIMENT .experiment = "operations", .state = "fresh"
 
 enum {
-    FIND, MISS, HALF, INSERT, ADD, ERASE, FIND_OR_INSERT, APPLY, /* beside the limit */
-    ZIPF, EQUAL, ORDERED, ORDERED_ZIPF, EXPORT, CLEAR,
+    FIND,
+    MISS,
+    HALF,
+    INSERT,
+    ADD,
+    ERASE,
+    FIND_OR_INSERT,
+    APPLY, /* beside the limit */
+    ZIPF,
+    EQUAL,
+    ORDERED,
+    ORDERED_ZIPF,
+    EXPORT,
+    CLEAR,
     RESULTS
 };
 
@@ -117,7 +129,8 @@ static void run_export(work *w, bh_table *table)
         fail("an export of everything is not everything");
     enter(&w->results[EXPORT], w->n, taken);
     sample(&w->results[EXPORT].value,
-           timed_copy(w->b, w->copy[0], w->copy[1], w->n * (s->key_bytes + s->value_bytes)) / taken);
+           timed_copy(w->b, w->copy[0], w->copy[1], w->n * (s->key_bytes + s->value_bytes)) /
+               taken);
 }
 
 static void run_clear(work *w, bh_table *table, uint64_t bytes)
@@ -185,8 +198,10 @@ static void run_repetition(work *w, uint32_t repetition)
 static void run_memory(const work *w, double max_fill, const char *name, double bar)
 {
     const settings *s = &w->b->settings;
-    result r = {EXPERIMENT, .name = name, .op = "insert", .hit_rate = NO_HIT_RATE, .batch = w->n,
-                .figure = "bytes per pair", .bar_is_most = 1};
+    result r = {EXPERIMENT,      .name = name,
+                .op = "insert",  .hit_rate = NO_HIT_RATE,
+                .batch = w->n,   .figure = "bytes per pair",
+                .bar_is_most = 1};
     bh_table_options options;
     bh_table_stats stats;
     bh_table *table;
@@ -224,15 +239,23 @@ void run_operations(bench *b)
         [ORDERED] = {EXPERIMENT, .name = "insert, ordered", .op = "insert", .hit_rate = 0,
                      .figure = "of unordered", .bar = 0.5},
         [ORDERED_ZIPF] = {EXPERIMENT, .name = "insert, ordered, Zipf 0.99", .op = "insert",
-                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99",
-                          .figure = "of unordered", .bar = 0.5},
+                          .hit_rate = NO_HIT_RATE, .skew = "zipf 0.99", .figure = "of unordered",
+                          .bar = 0.5},
         [EXPORT] = {EXPERIMENT, .name = "export", .op = "export", .hit_rate = NO_HIT_RATE,
                     .figure = "of copying the pairs", .bar = 0.5},
         [CLEAR] = {EXPERIMENT, .name = "clear", .op = "clear", .hit_rate = NO_HIT_RATE,
                    .figure = "of copying the table", .bar = 0.5},
     };
-    work w = {b, n, key_array(b, n), key_array(b, n), value_array(b, n), key_array(b, n),
-              array(n, 1), {NULL, NULL}, results, 0};
+    work w = {b,
+              n,
+              key_array(b, n),
+              key_array(b, n),
+              value_array(b, n),
+              key_array(b, n),
+              array(n, 1),
+              {NULL, NULL},
+              results,
+              0};
     uint32_t repetition;
     int i;
 

@@ -95,7 +95,8 @@ double timed_peer_insert(const bench *b, const char *name, const void *keys, voi
 /* The bar for a peer and an operation; 0: none is asked for. */
 static double bar_of(const bench *b, const peer *p, int op, int cached)
 {
-    const int prefetching = !strcmp(p->name, "absl prefetch"), cuckoo = !strcmp(p->name, "libcuckoo");
+    const int prefetching = !strcmp(p->name, "absl prefetch"),
+              cuckoo = !strcmp(p->name, "libcuckoo");
 
     if (b->settings.key_bytes != 4 || b->settings.value_bytes != 4)
         return 0;

@@ -23,8 +23,20 @@
 #define PEERS_MOST 8
 #define SEARCHES (1u << 22)
 
-enum { SORT, PARTITION, BY_HASH, PAIRS, SCAN, COMPACT, REDUCE, BY_KEY, GATHER, SCATTER, SEARCH,
-       RESULTS };
+enum {
+    SORT,
+    PARTITION,
+    BY_HASH,
+    PAIRS,
+    SCAN,
+    COMPACT,
+    REDUCE,
+    BY_KEY,
+    GATHER,
+    SCATTER,
+    SEARCH,
+    RESULTS
+};
 
 /* What one repetition works with. */
 typedef struct work {
@@ -59,8 +71,8 @@ static void beside_copy(work *w, int at, double begin, uint64_t bytes)
 
 static double run_sort(work *w)
 {
-    bh__sort s = {w->key_bytes, w->payload_bytes, w->keys, w->payloads, w->n,
-                  w->keys_out, w->payloads_out, w->keys_spare, w->payloads_spare};
+    bh__sort s = {w->key_bytes, w->payload_bytes, w->keys,       w->payloads,      w->n,
+                  w->keys_out,  w->payloads_out,  w->keys_spare, w->payloads_spare};
     double begin = seconds(w->b), taken;
 
     if (!w->primitives->sort_by_key(&w->where, &s))
@@ -268,8 +280,8 @@ void run_primitives(bench *b)
     if (!w->limit)
         fail("not enough memory to measure the limit");
     window = limit_tune(w->limit);
-    page_bytes = b->backend->system.page_bytes(b->backend->system.state, block.memory,
-                                               block.committed);
+    page_bytes =
+        b->backend->system.page_bytes(b->backend->system.state, block.memory, block.committed);
     memcpy(w->results, results, sizeof results);
     if (s->key_bytes == 4)
         w->results[PARTITION].bar = 600.0 / 4700;

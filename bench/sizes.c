@@ -25,7 +25,8 @@ static uint64_t most_keys(const bench *b)
     const double pair = b->settings.key_bytes + b->settings.value_bytes;
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2;
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    double by_cache = 10 * (double)(cache > 0 ? cache : 32l << 20) * b->settings.fill / (pair * 1.15);
+    double by_cache =
+        10 * (double)(cache > 0 ? cache : 32l << 20) * b->settings.fill / (pair * 1.15);
     double by_memory = memory / (pair * 1.5 + 2 * pair);
     double most = by_cache < by_memory ? by_cache : by_memory;
 

@@ -55,7 +55,11 @@ static double timed_callers(const bench *b, uint32_t callers, bh_op op, bh_table
     for (i = 0; i < callers; i++) {
         uint64_t first = n * i / callers;
 
-        of[i] = (caller){b, op, table, key_at(b, keys, first), value_at(b, values, first),
+        of[i] = (caller){b,
+                         op,
+                         table,
+                         key_at(b, keys, first),
+                         value_at(b, values, first),
                          n * (i + 1) / callers - first};
         if (pthread_create(&threads[i], NULL, call_on, &of[i]))
             fail("a thread cannot be started");

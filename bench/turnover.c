@@ -28,8 +28,7 @@ void run_turnover(bench *b)
 
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
         uint32_t salt = salt_of(repetition);
-        couple c = {table_of(b, b->context, n), table_of(b, b->context, n),
-                    (int)(repetition % 2)};
+        couple c = {table_of(b, b->context, n), table_of(b, b->context, n), (int)(repetition % 2)};
         bh_table_stats stats;
 
         fill_keys(b, keys, 0, n, salt);

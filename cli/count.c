@@ -30,12 +30,7 @@
  * reads it, and for the library to add it in the thread that calls, as all threads have batches of
  * their own. The first sample_keys keys tell how large the table may become; as they may mislead,
  * it is made for most_expected at most, some 200 MB. */
-enum {
-    batch_keys = 1 << 13,
-    sample_keys = 1 << 16,
-    most_expected = 1 << 23,
-    most_threads = 1024
-};
+enum { batch_keys = 1 << 13, sample_keys = 1 << 16, most_expected = 1 << 23, most_threads = 1024 };
 
 static const char help[] =
     "bulkhash count: count k-mers of a FASTA file, or the numbers of an integer array\n"

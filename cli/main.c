@@ -124,8 +124,9 @@ int main(int argc, char **argv)
     if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= threads_stack_bytes)
         return run(argc, argv);
     if (!threads_run_elsewhere(run_invocation, &invocation))
-        fail("the stack is limited to %llu KiB, and the system gives no thread that has more; raise "
-             "the limit (ulimit -s)",
-             (unsigned long long)stack.rlim_cur >> 10);
+        fail(
+            "the stack is limited to %llu KiB, and the system gives no thread that has more; raise "
+            "the limit (ulimit -s)",
+            (unsigned long long)stack.rlim_cur >> 10);
     return invocation.status;
 }

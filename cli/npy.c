@@ -315,7 +315,7 @@ void npy_close(struct npy *npy)
 
 void npy_pair_header(uint64_t pairs, uint32_t key_bytes, bool is_signed, char *header)
 {
-    enum { start_bytes = 10 }; /* magic string, version, length */
+    enum { start_bytes = 10 };               /* magic string, version, length */
     char order = key_bytes == 1 ? '|' : '<'; /* a single byte has none */
     char kind = is_signed ? 'i' : 'u';
     int length = npy_pair_header_bytes - start_bytes;

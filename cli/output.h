@@ -20,7 +20,7 @@
 
 struct output {
     const char *path; /* as the user wrote it, or "standard output"; for error sentences */
-    char *target;     /* what will be replaced: `path` with symbolic links followed; NULL: nothing */
+    char *target; /* what will be replaced: `path` with symbolic links followed; NULL: nothing */
     int descriptor;
     uint64_t end; /* where the next bytes go */
 };

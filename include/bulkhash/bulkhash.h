@@ -125,7 +125,7 @@ typedef enum bh_schedule {
     BH_SCHEDULE_TILE8 = 5,
     BH_SCHEDULE_TILE16 = 6,
     BH_SCHEDULE_TILE32 = 7,
-    BH_SCHEDULE_LANES = 8,   /* a warp parks what is not finished and carries it on 32 at a time */
+    BH_SCHEDULE_LANES = 8, /* a warp parks what is not finished and carries it on 32 at a time */
     /* A tile of 4 threads takes 4 elements, one after the other; when another tile has the lock that
      * one of them needs, it goes on with the next one, and comes back to that one later. Of 8, ... */
     BH_SCHEDULE_VOTER4 = 9,
@@ -289,9 +289,9 @@ BH_API bh_status bh_context_get_info(const bh_context *context, bh_context_info 
 typedef struct bh_table_options {
     uint64_t struct_size;
     bh_design design;
-    uint32_t key_bytes;        /* 4 or 8 */
-    uint32_t value_bytes;      /* 0, 4 or 8; 0: a set */
-    uint64_t capacity;         /* so many keys fit without growth */
+    uint32_t key_bytes;   /* 4 or 8 */
+    uint32_t value_bytes; /* 0, 4 or 8; 0: a set */
+    uint64_t capacity;    /* so many keys fit without growth */
     /* Budgets for what the table keeps; 0: no limit. While a subtable moves to larger memory, or
      * an empty table is reserved anew, the old memory is there besides. */
     uint64_t max_device_bytes;
@@ -574,8 +574,8 @@ typedef struct bh_table_stats {
     uint64_t page_bytes; /* page size that lies under the table, as the system says */
     uint64_t grows;      /* subtables doubled; of HashFight, how often building took more memory */
     uint64_t shrinks;    /* subtables halved; of HashFight, how often it was built anew, smaller */
-    uint64_t reseeds;          /* 1: keys that all wanted the same few slots made it change its seed */
-    uint64_t keys_moved;       /* keys that these moved to another bucket */
+    uint64_t reseeds;    /* 1: keys that all wanted the same few slots made it change its seed */
+    uint64_t keys_moved; /* keys that these moved to another bucket */
     uint64_t longest_pause_ns; /* longest time that the table was held alone for a change */
     const char *target;        /* what ran the last batch, an instruction set or, on a GPU, a
                                   schedule; "" before the first */

@@ -131,7 +131,8 @@ bh_status bh_context_create(const char *device, const bh_context_options *option
     gpu = gpu_of(device);
     if (gpu < -1)
         return bh__fail(BH_ERR_ARGUMENT,
-                        "there is no device \"%.40s\": use \"cpu\", \"cuda\" or \"cuda:1\"", device);
+                        "there is no device \"%.40s\": use \"cpu\", \"cuda\" or \"cuda:1\"",
+                        device);
     if (!options) {
         bh_context_options_init(&defaults);
         options = &defaults;

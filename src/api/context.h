@@ -6,7 +6,7 @@
 #include "cuda/host/backend.h"
 
 struct bh_context {
-    bh_system system; /* frees the context itself */
+    bh_system system;           /* frees the context itself */
     const bh__backend *backend; /* that of the one of these that the context is for */
     bh__cpu cpu;
     bh__cuda cuda;

@@ -140,19 +140,19 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         return status;
     plan.kernels = backend->kernels(backend, &plan.options);
     if (!plan.kernels && bh__on_device(backend))
-        return bh__fail(BH_ERR_UNSUPPORTED,
-                        "on a GPU this version has %s with keys of 4 or 8 and values of 0, 4 or 8 "
-                        "bytes; schedules to compare, where it was built with BULKHASH_COMPARED, in %s "
-                        "with keys and values of 4 bytes, side by side",
-                        designs, first);
+        return bh__fail(
+            BH_ERR_UNSUPPORTED,
+            "on a GPU this version has %s with keys of 4 or 8 and values of 0, 4 or 8 "
+            "bytes; schedules to compare, where it was built with BULKHASH_COMPARED, in %s "
+            "with keys and values of 4 bytes, side by side",
+            designs, first);
     if (!plan.kernels)
         return bh__fail(BH_ERR_UNSUPPORTED,
                         "keys of %u and values of %u bytes are not supported: keys may have 4 or "
                         "8, values 0, 4 or 8",
                         plan.options.key_bytes, plan.options.value_bytes);
     if (!plan.options.seed_fixed &&
-        backend->system.random(backend->system.state, &plan.options.seed,
-                               sizeof plan.options.seed))
+        backend->system.random(backend->system.state, &plan.options.seed, sizeof plan.options.seed))
         return bh__fail(BH_ERR_MEMORY, "the system gave no random seed");
     status = alive(backend);
     if (!status)
@@ -236,7 +236,8 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
         status = bh__fail(BH_ERR_ARGUMENT, "bh_export: the table has changed since this cursor was "
                                            "made; start again with 0");
     } else {
-        status = table->backend->export_pairs(table->backend, table, &at, keys, values, room, count);
+        status =
+            table->backend->export_pairs(table->backend, table, &at, keys, values, room, count);
         *cursor = at ? stamp | at : 0;
     }
     bh__leave_alone(table, since);

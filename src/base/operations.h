@@ -23,15 +23,15 @@
  */
 #define BH_OPS_ROWS(row)                                                                           \
     /*  operation          present      absent       reads  writes  joins */                       \
-    row(BH_FIND,           BH_FOUND,    BH_MISSING,  0,     1,      BH_INSERT_NEW)                 \
-    row(BH_INSERT,         BH_ASSIGNED, BH_INSERTED, 1,     0,      BH_INSERT)                     \
-    row(BH_INSERT_NEW,     BH_FOUND,    BH_INSERTED, 1,     0,      BH_INSERT_NEW)                 \
-    row(BH_UPDATE,         BH_ASSIGNED, BH_MISSING,  1,     0,      BH_INSERT)                     \
-    row(BH_ERASE,          BH_ERASED,   BH_MISSING,  0,     0,      BH_INSERT_NEW)                 \
-    row(BH_ADD,            BH_ASSIGNED, BH_INSERTED, 1,     0,      BH_ADD)                        \
-    row(BH_MIN,            BH_ASSIGNED, BH_INSERTED, 1,     0,      BH_MIN)                        \
-    row(BH_MAX,            BH_ASSIGNED, BH_INSERTED, 1,     0,      BH_MAX)                        \
-    row(BH_FIND_OR_INSERT, BH_FOUND,    BH_INSERTED, 1,     1,      BH_INSERT_NEW)
+    row(BH_FIND, BH_FOUND, BH_MISSING, 0, 1, BH_INSERT_NEW) row(BH_INSERT, BH_ASSIGNED,            \
+                                                                BH_INSERTED, 1, 0, BH_INSERT)      \
+        row(BH_INSERT_NEW, BH_FOUND, BH_INSERTED, 1, 0, BH_INSERT_NEW)                             \
+            row(BH_UPDATE, BH_ASSIGNED, BH_MISSING, 1, 0, BH_INSERT)                               \
+                row(BH_ERASE, BH_ERASED, BH_MISSING, 0, 0, BH_INSERT_NEW)                          \
+                    row(BH_ADD, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_ADD)                            \
+                        row(BH_MIN, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MIN)                        \
+                            row(BH_MAX, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MAX)                    \
+                                row(BH_FIND_OR_INSERT, BH_FOUND, BH_INSERTED, 1, 1, BH_INSERT_NEW)
 
 /* Columns as constants, a bit or four bits for each operation: where the operation is a constant too,
  * as in most kernels, what is asked of it is one. */
@@ -43,12 +43,11 @@
     | ((present) == BH_FOUND ? 1u : 0u) << (op)
 #define BH_OPS_ERASES(op, present, absent, reads, writes, joins)                                   \
     | ((present) == BH_ERASED ? 1u : 0u) << (op)
-#define BH_OPS_READS(op, present, absent, reads, writes, joins) | (reads ## u) << (op)
-#define BH_OPS_WRITES(op, present, absent, reads, writes, joins) | (writes ## u) << (op)
+#define BH_OPS_READS(op, present, absent, reads, writes, joins) | (reads##u) << (op)
+#define BH_OPS_WRITES(op, present, absent, reads, writes, joins) | (writes##u) << (op)
 #define BH_OPS_REDUCES(op, present, absent, reads, writes, joins)                                  \
     | ((joins) == BH_INSERT || (joins) == BH_INSERT_NEW ? 0u : 1u) << (op)
-#define BH_OPS_PRESENT(op, present, absent, reads, writes, joins)                                  \
-    | (uint64_t)(present) << 4 * (op)
+#define BH_OPS_PRESENT(op, present, absent, reads, writes, joins) | (uint64_t)(present) << 4 * (op)
 #define BH_OPS_ABSENT(op, present, absent, reads, writes, joins) | (uint64_t)(absent) << 4 * (op)
 #define BH_OPS_JOINS(op, present, absent, reads, writes, joins) | (uint64_t)(joins) << 4 * (op)
 
@@ -58,19 +57,17 @@
 #define BH_OPS_OF(has_values) (BH_OPS_ALL & ~((has_values) ? 0u : 0u BH_OPS_ROWS(BH_OPS_REDUCES)))
 
 /* What is asked of an operation. Its row's columns: */
-#define BH_OP_PRESENT(op)                                                                          \
-    ((bh_outcome)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_PRESENT)) >> 4 * (op) & 15u))
-#define BH_OP_ABSENT(op)                                                                           \
-    ((bh_outcome)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_ABSENT)) >> 4 * (op) & 15u))
-#define BH_OP_READS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_READS)) >> (op) & 1u))
-#define BH_OP_WRITES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_WRITES)) >> (op) & 1u))
-#define BH_OP_JOINS(op) ((bh_op)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_JOINS)) >> 4 * (op) & 15u))
+#define BH_OP_PRESENT(op) ((bh_outcome)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_PRESENT)) >> 4 * (op)&15u))
+#define BH_OP_ABSENT(op) ((bh_outcome)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_ABSENT)) >> 4 * (op)&15u))
+#define BH_OP_READS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_READS)) >> (op)&1u))
+#define BH_OP_WRITES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_WRITES)) >> (op)&1u))
+#define BH_OP_JOINS(op) ((bh_op)(((uint64_t)0 BH_OPS_ROWS(BH_OPS_JOINS)) >> 4 * (op)&15u))
 /* Whether it inserts a key that is not there; leaves one that is there as it is; erases it; needs tables
  * that have values. */
-#define BH_OP_INSERTS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_INSERTS)) >> (op) & 1u))
-#define BH_OP_KEEPS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_KEEPS)) >> (op) & 1u))
-#define BH_OP_ERASES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_ERASES)) >> (op) & 1u))
-#define BH_OP_REDUCES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_REDUCES)) >> (op) & 1u))
+#define BH_OP_INSERTS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_INSERTS)) >> (op)&1u))
+#define BH_OP_KEEPS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_KEEPS)) >> (op)&1u))
+#define BH_OP_ERASES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_ERASES)) >> (op)&1u))
+#define BH_OP_REDUCES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_REDUCES)) >> (op)&1u))
 
 /* A kind of kernel that is for no operation in particular: it asks for each element what to do. Kinds
  * that are an operation have its number. */

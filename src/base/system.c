@@ -46,8 +46,8 @@ static void *system_reserve(void *state, uint64_t bytes)
     (void)state;
     if (bytes > (uint64_t)SIZE_MAX - slack)
         return NULL;
-    memory = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                  0);
+    memory =
+        mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     if (!slack)
@@ -286,15 +286,15 @@ static const char *system_environment(void *state, const char *name)
 void bh_system_default_sized(bh_system *system, uint64_t struct_size)
 {
     bh_system all = {
-        sizeof all,           NULL,
-        system_allocate,      system_release,
-        system_reserve,       system_commit,
-        system_decommit,      system_unreserve,
-        system_page_bytes,    system_thread_start,
-        system_thread_join,   system_processors,
-        system_yield,         system_sleep,
-        system_clock,         system_random,
-        system_process_id,    system_environment,
+        sizeof all,         NULL,
+        system_allocate,    system_release,
+        system_reserve,     system_commit,
+        system_decommit,    system_unreserve,
+        system_page_bytes,  system_thread_start,
+        system_thread_join, system_processors,
+        system_yield,       system_sleep,
+        system_clock,       system_random,
+        system_process_id,  system_environment,
     };
 
     if (struct_size > sizeof all)

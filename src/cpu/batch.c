@@ -33,7 +33,7 @@
 #include "storage/temporary.h"
 
 typedef struct worker {
-    uint32_t waiting; /* it has a slice and found the gate closed */
+    uint32_t waiting;   /* it has a slice and found the gate closed */
     bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
     uint16_t list[BH_SLICE_MOST];
@@ -46,8 +46,8 @@ typedef struct call {
     void (*kernel)(bh__slice *slice);
     worker *workers;
     bh__sorted *sorted; /* NULL, or one for each worker */
-    uint64_t next; /* first element that no worker has taken; may be beyond the last one */
-    uint64_t chunk; /* elements that a worker sorts at a time */
+    uint64_t next;      /* first element that no worker has taken; may be beyond the last one */
+    uint64_t chunk;     /* elements that a worker sorts at a time */
     uint32_t takes_room;
     uint32_t ordered;
     uint32_t in_tasks; /* the workers are tasks of the executor */
@@ -102,8 +102,7 @@ static int take_slice(call *c, worker *w)
     if (first >= b->n)
         return 0;
     w->slice.keys = (const unsigned char *)b->keys + first * o->key_bytes;
-    w->slice.values =
-        b->values ? (const unsigned char *)b->values + first * o->value_bytes : NULL;
+    w->slice.values = b->values ? (const unsigned char *)b->values + first * o->value_bytes : NULL;
     w->slice.values_out =
         b->values_out ? (unsigned char *)b->values_out + first * o->value_bytes : NULL;
     w->slice.outcomes = b->outcomes ? b->outcomes + first : NULL;
@@ -244,8 +243,7 @@ static int run_sorted(call *c, uint64_t workers)
     /* All workers get as many chunks, of the same size. */
     c->chunk = c->batch->n / (workers * rounds) + 1;
     bytes = bh__sorted_bytes(c->table, c->chunk);
-    if (!bh__temporary_take(&memory, &backend->host,
-                            workers * (bytes + sizeof(bh__sorted))))
+    if (!bh__temporary_take(&memory, &backend->host, workers * (bytes + sizeof(bh__sorted))))
         return 0;
     c->sorted = (bh__sorted *)(void *)(memory.memory + workers * bytes);
     for (i = 0; i < workers; i++) {
@@ -304,8 +302,8 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
 bh_status bh__cpu_run(const bh__backend *backend, bh_table *table, const bh__batch *batch,
                       int in_order, bh__growth *growth)
 {
-    const bh__cpu_course course = bh__cpu_choose(
-        backend, table, batch, in_order ? BH_CPU_ORDER_GIVEN : BH_CPU_ORDER_NONE);
+    const bh__cpu_course course =
+        bh__cpu_choose(backend, table, batch, in_order ? BH_CPU_ORDER_GIVEN : BH_CPU_ORDER_NONE);
 
     return run_slices(backend, table, batch, &course, growth);
 }

@@ -36,7 +36,7 @@
 #define BH_ORDERED_AHEAD 16u
 
 typedef struct bh__chunk {
-    bh__batch batch; /* the elements, as the caller gave them */
+    bh__batch batch;     /* the elements, as the caller gave them */
     uint64_t multiplier; /* of the hash that finds a key's place in a part: odd, and secret */
 
     /* Rows, part by part. In batches without outcomes rows have values instead of indexes. */
@@ -62,7 +62,7 @@ typedef struct bh__chunk {
     uint8_t *wave_ops;
     uint8_t *wave_outcomes;
 
-    uint32_t crowded; /* a part has more keys than random ones would have */
+    uint32_t crowded;     /* a part has more keys than random ones would have */
     uint64_t *part_first; /* row of each part, and behind the last one */
 } bh__chunk;
 

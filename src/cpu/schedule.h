@@ -100,8 +100,8 @@ BH_FN void BH_DESIGN(let_go)(const bh__slice *slice, const BH_DESIGN(flight) *fl
     if (flight->region && flight->wanted.tier != BH_TIER_NEAR) {
         const bh__bringer *bringer = BH_DESIGN(bringer)(slice->geometry, flight->wanted.tier);
 
-        bringer->let_go(bringer->state, flight->wanted.offset, flight->wanted.bytes,
-                        flight->region, to_write);
+        bringer->let_go(bringer->state, flight->wanted.offset, flight->wanted.bytes, flight->region,
+                        to_write);
     }
 #endif
     (void)slice;
@@ -137,7 +137,8 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
 
     if (kind == BH_KIND_MIXED)
         kind = slice->ops ? slice->ops[at] : slice->op;
-    BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin)(slice, &flight->op, at, kind), kind != BH_FIND);
+    BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin)(slice, &flight->op, at, kind),
+                     kind != BH_FIND);
 }
 
 /*

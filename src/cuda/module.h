@@ -24,8 +24,13 @@
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
     ((((((((uint64_t)BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 + sizeof(bh__slice)) * 4099 +           \
-           sizeof(bh_table_options)) * 4099 + sizeof(bh__cuda_job)) * 4099 +                       \
-         sizeof(bh__effects)) * 4099 + sizeof(bh__cuda_module))
+        sizeof(bh_table_options)) *                                                                \
+           4099 +                                                                                  \
+       sizeof(bh__cuda_job)) *                                                                     \
+          4099 +                                                                                   \
+      sizeof(bh__effects)) *                                                                       \
+         4099 +                                                                                    \
+     sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
 
@@ -33,7 +38,7 @@ typedef struct bh__gpu bh__gpu;
 #define BH__CUDA_SIFT 1u
 #define BH__CUDA_LANES 2u
 #define BH__CUDA_REGIONS 3u
-#define BH__CUDA_EACH 16u /* and the threads of a tile */
+#define BH__CUDA_EACH 16u  /* and the threads of a tile */
 #define BH__CUDA_VOTER 64u /* likewise */
 
 /* Lanes: the context's stream, and one for each slot that a part of a call's arrays travels in
@@ -55,8 +60,8 @@ typedef struct bh__cuda_job {
     /* The kernels' own, as large: who wants another bucket than home; of these, who wants a path. */
     uint32_t *parked[2];
     uint64_t parked_count[2];
-    uint64_t searches; /* so many of those may search for a path: see bh__allowance */
-    uint64_t room; /* new keys that may be inserted */
+    uint64_t searches;   /* so many of those may search for a path: see bh__allowance */
+    uint64_t room;       /* new keys that may be inserted */
     uint64_t room_taken; /* by those that might insert one, where there is not room for all */
     uint64_t moved;      /* keys that were there have changed their places */
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */

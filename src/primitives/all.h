@@ -11,18 +11,12 @@
 #include "primitives/sort.h"
 
 static const bh__primitives bh_primitives = {
-    bh_reduce_values,
-    bh_scan,
-    bh_compact_rows,
-    bh_gather,
-    bh_scatter,
-    bh_partition_count,
-    bh_partition_scatter,
-    bh_partition_end,
-    bh_sort_by_key,
-    bh_reduce_by_key,
-    bh_lower_bound,
-    BH__PARTS_MOST,
+    bh_reduce_values,     bh_scan,
+    bh_compact_rows,      bh_gather,
+    bh_scatter,           bh_partition_count,
+    bh_partition_scatter, bh_partition_end,
+    bh_sort_by_key,       bh_reduce_by_key,
+    bh_lower_bound,       BH__PARTS_MOST,
 };
 
 #endif

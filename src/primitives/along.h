@@ -26,8 +26,8 @@ struct bh_along_job {
     void *keys_out;
     void *out;
     uint64_t *starts;
-    uint64_t sum[BH_TASKS_MOST];    /* of each share; then of the shares before it */
-    uint64_t carry[BH_TASKS_MOST];  /* reduce_by_key: values of a run that began in a share before */
+    uint64_t sum[BH_TASKS_MOST];   /* of each share; then of the shares before it */
+    uint64_t carry[BH_TASKS_MOST]; /* reduce_by_key: values of a run that began in a share before */
     uint8_t carries[BH_TASKS_MOST]; /* whether there are any */
 };
 
@@ -74,8 +74,8 @@ BH_FN uint64_t bh_reduce_text(const void *values, uint64_t n, const bh_op op,
         uint32_t narrow = (uint32_t)result;
 
         for (i = 0; i < n; i++)
-            narrow = op == BH_MIN ? (v[i] < narrow ? v[i] : narrow)
-                                  : (v[i] > narrow ? v[i] : narrow);
+            narrow =
+                op == BH_MIN ? (v[i] < narrow ? v[i] : narrow) : (v[i] > narrow ? v[i] : narrow);
         return n ? narrow : result;
     }
     for (i = 0; i < n; i++)
@@ -101,9 +101,9 @@ static void bh_reduce_task(void *argument, uint64_t task)
     bh_along_job *job = (bh_along_job *)argument;
     const uint64_t first = bh_share_first(&job->shares, task);
 
-    job->sum[task] = bh_reduce_share(bh_element_of(job->values, job->value_bytes, first),
-                                     bh_share_end(&job->shares, task) - first, job->op,
-                                     job->value_bytes);
+    job->sum[task] =
+        bh_reduce_share(bh_element_of(job->values, job->value_bytes, first),
+                        bh_share_end(&job->shares, task) - first, job->op, job->value_bytes);
 }
 
 static uint64_t bh_reduce_values(const bh__where *where, bh_op op, const void *values,
@@ -353,8 +353,8 @@ static int bh_reduce_by_key(const bh__where *where, bh_op op, const void *keys, 
     for (task = 0; values && task < job.shares.tasks; task++)
         if (job.carries[task])
             bh_element_set(values_out, value_bytes, job.sum[task] - 1,
-                           bh_along_combine(op, bh_element(values_out, value_bytes,
-                                                           job.sum[task] - 1),
+                           bh_along_combine(op,
+                                            bh_element(values_out, value_bytes, job.sum[task] - 1),
                                             job.carry[task]));
     return 1;
 }

@@ -18,7 +18,7 @@
 
 typedef struct bh_apart_job {
     bh_shares shares;
-    const void *values; /* lower_bound: what is wanted */
+    const void *values;  /* lower_bound: what is wanted */
     const void *indexes; /* lower_bound: the keys */
     uint32_t value_bytes;
     uint32_t index_bytes;
@@ -40,14 +40,14 @@ BH_FN void bh_gather_text(const bh_apart_job *job, uint64_t first, uint64_t end,
     for (i = first; i < ahead; i++) {
         bh_bring(bh_apart_from(job->values, value_bytes,
                                bh_element(job->indexes, index_bytes, i + BH_APART_AHEAD)));
-        bh_element_set(job->out, value_bytes, i,
-                       bh_element(job->values, value_bytes,
-                                  bh_element(job->indexes, index_bytes, i)));
+        bh_element_set(
+            job->out, value_bytes, i,
+            bh_element(job->values, value_bytes, bh_element(job->indexes, index_bytes, i)));
     }
     for (; i < end; i++)
-        bh_element_set(job->out, value_bytes, i,
-                       bh_element(job->values, value_bytes,
-                                  bh_element(job->indexes, index_bytes, i)));
+        bh_element_set(
+            job->out, value_bytes, i,
+            bh_element(job->values, value_bytes, bh_element(job->indexes, index_bytes, i)));
 }
 
 /* Two tasks may have the same index: which of them comes last does not matter, but half of one value
@@ -152,8 +152,8 @@ BH_FN void bh_lower_bound_some(const void *keys, uint64_t n, const void *wanted,
         const uint64_t half = left / 2, next = (left - half) / 2;
 
         for (i = 0; i < count; i++) {
-            const uint64_t smaller = bh_element(keys, key_bytes, at[i] + half - 1) <
-                                     bh_element(wanted, key_bytes, i);
+            const uint64_t smaller =
+                bh_element(keys, key_bytes, at[i] + half - 1) < bh_element(wanted, key_bytes, i);
 
             at[i] += half & (0 - smaller); /* a product of both is made a branch */
             bh_bring(bh_apart_from(keys, key_bytes, at[i] + (next ? next - 1 : 0)));
@@ -161,8 +161,8 @@ BH_FN void bh_lower_bound_some(const void *keys, uint64_t n, const void *wanted,
         left -= half;
     }
     for (i = 0; i < count; i++)
-        positions[i] = at[i] + (left && bh_element(keys, key_bytes, at[i]) <
-                                            bh_element(wanted, key_bytes, i));
+        positions[i] =
+            at[i] + (left && bh_element(keys, key_bytes, at[i]) < bh_element(wanted, key_bytes, i));
 }
 
 BH_FN void bh_lower_bound_text(const bh_apart_job *job, uint64_t first, uint64_t end,

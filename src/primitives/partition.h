@@ -41,8 +41,8 @@
 typedef struct bh_part_memory {
     uint64_t *start;    /* rows of the part that the tasks before this one write */
     uint64_t *lines[2]; /* for each column the address to which the block goes */
-    uint32_t *at;       /* the next row in the block; more by a block's rows after the first block */
-    uint32_t *first;    /* `at` before the first row */
+    uint32_t *at;    /* the next row in the block; more by a block's rows after the first block */
+    uint32_t *first; /* `at` before the first row */
     unsigned char *blocks; /* of words where there is one column, else of rows */
 } bh_part_memory;
 

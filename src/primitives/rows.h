@@ -95,8 +95,7 @@ BH_FN void bh_rows_line_out(void *out, const void *rows, int stream, const uint3
 
 /* One column of n rows to an array, which begins anywhere. */
 BH_FN void bh_rows_column_out(void *out, const void *rows, uint64_t n, int stream,
-                              const uint32_t column, const uint32_t bytes,
-                              const uint32_t row_bytes)
+                              const uint32_t column, const uint32_t bytes, const uint32_t row_bytes)
 {
     uint64_t i = 0;
 
@@ -105,8 +104,8 @@ BH_FN void bh_rows_column_out(void *out, const void *rows, uint64_t n, int strea
         i = i < n ? i : n;
         bh_rows_out(out, rows, 0, i, column, bytes, row_bytes);
         for (; n - i >= 64 / bytes; i += 64 / bytes)
-            bh_rows_line_out((char *)out + i * bytes, (const char *)rows + i * row_bytes, 1,
-                             column, bytes, row_bytes);
+            bh_rows_line_out((char *)out + i * bytes, (const char *)rows + i * row_bytes, 1, column,
+                             bytes, row_bytes);
     }
     bh_rows_out(out, rows, i, n, column, bytes, row_bytes);
 }

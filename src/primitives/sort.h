@@ -37,7 +37,7 @@
 #define BH_SORT_INSERT 24u
 
 #define BH_SORT_DIGIT_BITS 8u
-#define BH_SORT_DIGITS 3u /* of a leaf at a time */
+#define BH_SORT_DIGITS 3u        /* of a leaf at a time */
 #define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
 
 /* The parts of all steps but the first that a row goes through, at most: a step into 2^b parts takes
@@ -63,9 +63,9 @@ struct bh_sort_job {
     char *memory;       /* for steps: of one task each, or of all together */
     uint64_t task_bytes;
     uint64_t *counts; /* of the steps that a task does alone, BH_SORT_COUNTS_MOST for each task */
-    uint64_t shares; /* so many tasks can partition together */
-    char *leaves;    /* and for leaves, of one task each */
-    uint64_t tasks;  /* so many can sort parts */
+    uint64_t shares;  /* so many tasks can partition together */
+    char *leaves;     /* and for leaves, of one task each */
+    uint64_t tasks;   /* so many can sort parts */
 };
 
 /* --- what differs among keys ------------------------------------------------------------------ */
@@ -106,25 +106,24 @@ static void bh_sort_differ_task(void *argument, uint64_t task)
     const uint64_t first = bh_share_first(&job->shares, task);
     const void *share = bh_element_of(job->keys, job->key_bytes, first);
 
-    job->differ[task] = bh_sort_differ_here(share, bh_share_end(&job->shares, task) - first,
-                                            job->key_bytes) |
-                        (bh_element(job->keys, job->key_bytes, 0) ^
-                         bh_element(share, job->key_bytes, 0));
+    job->differ[task] =
+        bh_sort_differ_here(share, bh_share_end(&job->shares, task) - first, job->key_bytes) |
+        (bh_element(job->keys, job->key_bytes, 0) ^ bh_element(share, job->key_bytes, 0));
 }
 
 /* How many bits, from the lowest on, have all that differs; 0: the keys are alike. A few keys are
  * often enough to know that it is all of them. (Not inlined: what it has on the stack is not to be
  * there once for every step that others stand in.) */
 BH_FN_RARE uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t n,
-                             uint32_t key_bytes, uint64_t tasks)
+                                 uint32_t key_bytes, uint64_t tasks)
 {
     const uint64_t few = n < 256 ? n : 256;
     uint64_t differ = bh_sort_differ_here(keys, few, key_bytes), i;
     bh_sort_differ_job job;
 
     if (few < n && !(differ >> (8 * key_bytes - 1))) {
-        job.shares = bh_shares_cut(where, n, BH_SHARE_LEAST,
-                                   tasks < BH_TASKS_MOST ? tasks : BH_TASKS_MOST);
+        job.shares =
+            bh_shares_cut(where, n, BH_SHARE_LEAST, tasks < BH_TASKS_MOST ? tasks : BH_TASKS_MOST);
         job.keys = keys;
         job.key_bytes = key_bytes;
         bh_tasks_run(where, bh_sort_differ_task, &job, job.shares.tasks);
@@ -274,8 +273,7 @@ BH_FN void *bh_sort_rows_text(bh_sort_rows self, void *rows, void *other, uint32
                               bh_sort_rows_differ(run, run_rows, key_bytes, row_bytes));
             if (run_sorted != run)
                 for (i = 0; i < run_rows; i++)
-                    bh_row_store(run, i, bh_row_load(run_sorted, i, row_bytes),
-                                      row_bytes);
+                    bh_row_store(run, i, bh_row_load(run_sorted, i, row_bytes), row_bytes);
         }
     }
     return sorted;

@@ -51,8 +51,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
     return 1;
 }
 
-int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes,
-                     int *moving)
+int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes, int *moving)
 {
     uint64_t committed;
 
@@ -65,7 +64,7 @@ int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes,
     }
     if (committed > block->committed) {
         if (memory->system.commit(memory->system.state, block->memory + block->committed,
-                           committed - block->committed, memory->pages))
+                                  committed - block->committed, memory->pages))
             return 0;
         block->committed = committed;
     }
@@ -77,7 +76,8 @@ void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes
     uint64_t committed;
 
     if (bh__block_bytes(bytes, &committed) && committed < block->committed &&
-        !memory->system.decommit(memory->system.state, block->memory + committed, block->committed - committed))
+        !memory->system.decommit(memory->system.state, block->memory + committed,
+                                 block->committed - committed))
         block->committed = committed;
 }
 

@@ -20,7 +20,8 @@
 typedef struct bh__memory {
     bh_system system;
     bh_pages pages;
-    uint8_t of_device; /* it is a GPU's: it comes and goes as a whole, so nothing is reserved beyond what
+    uint8_t
+        of_device; /* it is a GPU's: it comes and goes as a whole, so nothing is reserved beyond what
                         * is asked for, and only its own backend can read, clear or copy it */
 } bh__memory;
 
@@ -39,8 +40,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
 
 /* Grows to `bytes` in place; the new part is zeroed. Answers 0, block as it was, when the
  * reservation is too small (*moving is set then) or the system gives no memory. */
-int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes,
-                     int *moving);
+int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes, int *moving);
 
 /* Gives up the memory beyond the first `bytes`; where the system refuses, it stays. */
 void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes);

@@ -4,17 +4,15 @@
 /* So many bytes are mapped: then a huge page is seldom far from full. Chosen, not tuned. */
 #define BLOCK_LEAST (UINT64_C(4) << 20)
 
-int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory,
-                       uint64_t bytes)
+int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory, uint64_t bytes)
 {
     temporary->bytes = bytes;
     temporary->block.memory = NULL;
     if (memory->of_device || bytes < BLOCK_LEAST)
         temporary->memory = (unsigned char *)memory->system.allocate(memory->system.state, bytes);
     else
-        temporary->memory = bh__block_create(&temporary->block, memory, bytes)
-                                ? temporary->block.memory
-                                : NULL;
+        temporary->memory =
+            bh__block_create(&temporary->block, memory, bytes) ? temporary->block.memory : NULL;
     return temporary->memory != NULL;
 }
 

@@ -14,8 +14,7 @@ typedef struct bh__temporary {
 } bh__temporary;
 
 /* Answers 0 when the system gives none. */
-int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory,
-                       uint64_t bytes);
+int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory, uint64_t bytes);
 void bh__temporary_give(bh__temporary *temporary, const bh__memory *memory);
 
 #endif

@@ -41,7 +41,8 @@ bh_status bh__fail_over(const bh_table *table, bh_tier tier, uint64_t bytes)
 
 bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more)
 {
-    return bh__over_budget(table, tier, kept, more) ? bh__fail_over(table, tier, kept + more) : BH_OK;
+    return bh__over_budget(table, tier, kept, more) ? bh__fail_over(table, tier, kept + more)
+                                                    : BH_OK;
 }
 
 bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint64_t bytes,

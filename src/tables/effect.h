@@ -103,8 +103,7 @@ BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i,
         bh_outcome outcome = BH_NOT_DONE;
 
         if (has_place || !BH_OP_INSERTS(op)) {
-            const uint64_t given =
-                BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
+            const uint64_t given = BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
 
             outcome = bh_act(op, given, value_bytes, present, value);
             set |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;

@@ -67,9 +67,10 @@ typedef struct bh__scratch {
 
 /* Hints of a slice. A design has its own from BH_HINT_OF_DESIGN on. */
 #define BH_HINT_TURNOVER 1u /* many keys have been erased: see bh__hints_of */
-#define BH_HINT_LATER 2u    /* who would have to search for a place stalls at once: others search later */
-#define BH_HINT_FINAL 4u    /* placing: the table does not grow, so what finds no place is refused */
-#define BH_HINT_AGAIN 8u    /* the policy has sent this slice round once, for room it saw */
+#define BH_HINT_LATER                                                                              \
+    2u /* who would have to search for a place stalls at once: others search later */
+#define BH_HINT_FINAL 4u /* placing: the table does not grow, so what finds no place is refused */
+#define BH_HINT_AGAIN 8u /* the policy has sent this slice round once, for room it saw */
 #define BH_HINT_OF_DESIGN 0x100u
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
@@ -85,7 +86,7 @@ typedef struct bh__scratch {
  * on. On return it names the elements that stalled, `stalled` of them.
  */
 typedef struct bh__slice {
-    const void *geometry; /* the design's descriptor, fixed while the slice runs */
+    const void *geometry;       /* the design's descriptor, fixed while the slice runs */
     const bh__scratch *scratch; /* of the pass that places what stalled */
     const void *keys;
     const void *values;
@@ -99,17 +100,17 @@ typedef struct bh__slice {
     uint32_t listed;
     uint32_t stalled;
     uint8_t op;
-    uint8_t ordered;      /* run one after the other; a stall ends the slice */
-    uint8_t moved;        /* keys that were there have changed their places */
-    uint32_t hints;       /* BH_HINT_ bits: what operations are to know of the table */
-    uint32_t reasons;     /* BH_REASON_ bits: why some stalled */
+    uint8_t ordered;  /* run one after the other; a stall ends the slice */
+    uint8_t moved;    /* keys that were there have changed their places */
+    uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */
+    uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */
     uint32_t refused; /* set by it: so many of the list, from its first on, were tried and cannot be
                          done; what comes behind them was not tried */
-    uint64_t looks;       /* buckets that searches for a place may still look at; counted down */
-    uint64_t vain;        /* placing: how many of them searches without success looked at */
-    uint64_t vain_most;   /* placing: after so many nobody searches any more */
-    uint64_t room;        /* new keys that may still be inserted; kernels count it up and down */
+    uint64_t looks;   /* buckets that searches for a place may still look at; counted down */
+    uint64_t vain;    /* placing: how many of them searches without success looked at */
+    uint64_t vain_most; /* placing: after so many nobody searches any more */
+    uint64_t room;      /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;
     uint64_t assigned;
@@ -200,8 +201,8 @@ typedef struct bh__effects {
     const void *before;
     uint8_t *left;
     void *after;
-    const uint8_t *done;  /* of each run: the outcome of what was left */
-    uint8_t *heads;       /* of each sorted element: 1 where it is the first of a run */
+    const uint8_t *done;          /* of each run: the outcome of what was left */
+    uint8_t *heads;               /* of each sorted element: 1 where it is the first of a run */
     const uint64_t *heads_before; /* and how many of those are before it */
 } bh__effects;
 
@@ -222,7 +223,8 @@ typedef struct bh__policy bh__policy;
  *   beyond            any key may be refused. All searches are charged.
  */
 typedef struct bh__allowance {
-    uint64_t left; /* as a signed number: searches that are not charged beforehand may overdraw it */
+    uint64_t
+        left; /* as a signed number: searches that are not charged beforehand may overdraw it */
     uint64_t most; /* what it is filled up to */
 } bh__allowance;
 
@@ -288,19 +290,19 @@ struct bh_table {
      * set aside: it never lets max_fill be passed. */
     uint64_t room;
     uint64_t keys;
-    uint64_t erases;  /* keys erased since the table was empty, grew or was built anew */
-    uint64_t changes; /* how often something changed, for export's cursor */
+    uint64_t erases;            /* keys erased since the table was empty, grew or was built anew */
+    uint64_t changes;           /* how often something changed, for export's cursor */
     bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
     const char *target;
 
     /* Changed only with the gate held alone. */
     uint64_t slots;
     uint64_t max_keys;
-    uint64_t min_keys;   /* with fewer than that the policy is asked to shrink the table */
-    uint64_t floor_keys; /* what capacity and reserve asked for */
-    uint64_t sure_keys;  /* so many keys find a place each: see bh__allowance */
+    uint64_t min_keys;        /* with fewer than that the policy is asked to shrink the table */
+    uint64_t floor_keys;      /* what capacity and reserve asked for */
+    uint64_t sure_keys;       /* so many keys find a place each: see bh__allowance */
     uint64_t bytes[BH_TIERS]; /* see budget.h */
-    uint64_t bytes_peak;      /* the most that all of them and what growing or building needed were */
+    uint64_t bytes_peak; /* the most that all of them and what growing or building needed were */
     uint64_t grows;
     uint64_t shrinks;
     uint64_t reseeds;
@@ -376,8 +378,8 @@ static inline uint64_t bh__take(uint64_t *from, uint64_t wanted)
 
     do {
         taken = (int64_t)left <= 0 ? 0 : left < wanted ? left : wanted;
-    } while (taken && !bh__atomic_swap_if(from, &left, left - taken, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (taken &&
+             !bh__atomic_swap_if(from, &left, left - taken, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return taken;
 }
 
@@ -486,8 +488,7 @@ static inline void bh__looks_earn(bh_table *table, uint64_t looks)
 
     for (i = 0; looks && i < 2; i++) {
         bh__allowance *a = &table->allowance[i];
-        const int64_t missing =
-            (int64_t)(a->most - bh__atomic_load(&a->left, __ATOMIC_RELAXED));
+        const int64_t missing = (int64_t)(a->most - bh__atomic_load(&a->left, __ATOMIC_RELAXED));
 
         if (missing > 0)
             bh__atomic_add(&a->left, looks < (uint64_t)missing ? looks : (uint64_t)missing,

@@ -52,8 +52,8 @@ BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uin
     uint32_t low = 0, high = 0;
 
     if (first < 8)
-        low = (uint32_t)_mm256_movemask_ps(
-            _mm256_castsi256_ps(_mm256_cmpeq_epi32(line.low, wanted)));
+        low =
+            (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(line.low, wanted)));
     if (first + count > 8)
         high = (uint32_t)_mm256_movemask_ps(
             _mm256_castsi256_ps(_mm256_cmpeq_epi32(line.high, wanted)));
@@ -66,8 +66,8 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     uint32_t low = 0, high = 0;
 
     if (first < 4)
-        low = (uint32_t)_mm256_movemask_pd(
-            _mm256_castsi256_pd(_mm256_cmpeq_epi64(line.low, wanted)));
+        low =
+            (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(line.low, wanted)));
     if (first + count > 4)
         high = (uint32_t)_mm256_movemask_pd(
             _mm256_castsi256_pd(_mm256_cmpeq_epi64(line.high, wanted)));
@@ -79,7 +79,10 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
 #define BH_WORD(i) (uint32_t)(0x03020100u + 0x04040404u * (i))
-#define BH_ORDER(a, b, c, d) {BH_WORD(a), BH_WORD(b), BH_WORD(c), BH_WORD(d)}
+#define BH_ORDER(a, b, c, d)                                                                       \
+    {                                                                                              \
+        BH_WORD(a), BH_WORD(b), BH_WORD(c), BH_WORD(d)                                             \
+    }
     static const uint32_t order[16][4] __attribute__((aligned(16))) = {
         BH_ORDER(0, 0, 0, 0), BH_ORDER(0, 0, 0, 0), BH_ORDER(1, 0, 0, 0), BH_ORDER(0, 1, 0, 0),
         BH_ORDER(2, 0, 0, 0), BH_ORDER(0, 2, 0, 0), BH_ORDER(1, 2, 0, 0), BH_ORDER(0, 1, 2, 0),

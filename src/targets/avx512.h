@@ -116,8 +116,7 @@ BH_FN void bh_gather64(uint64_t *to, const void *from, uint32_t stride, const ui
 
 BH_FN uint32_t bh_differ32(const void *from, const uint32_t *index, uint32_t first)
 {
-    const __m512i count =
-        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i at = _mm512_loadu_si512(index);
     const __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at));
     const __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(at, 1));

@@ -40,7 +40,7 @@
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1
 #endif
-#if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 4 && BH_CUDA_TILE != 8 && BH_CUDA_TILE != 16 &&            \
+#if BH_CUDA_TILE != 1 && BH_CUDA_TILE != 4 && BH_CUDA_TILE != 8 && BH_CUDA_TILE != 16 &&           \
     BH_CUDA_TILE != 32
 #error "BH_CUDA_TILE must be 1, 4, 8, 16 or 32"
 #endif
@@ -315,8 +315,7 @@ BH_FN void bh_cuda_load_together(uint32_t lanes, const void *p, uint4 *piece)
     __syncwarp(lanes);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const char *line =
-            (const char *)__shfl_sync(lanes, (unsigned long long)(uintptr_t)p, i, 4);
+        const char *line = (const char *)__shfl_sync(lanes, (unsigned long long)(uintptr_t)p, i, 4);
 
         piece[i] = bh_cuda_load_piece(line + 16 * (threadIdx.x % 4));
     }

@@ -176,8 +176,8 @@ static elements draw_elements(scene *s, uint32_t p, bool falling)
             mine = !mine;
         }
         if (mine) {
-            number = own_number(s, p, ordered ? random_below(random, s->own)
-                                              : (own_start + own_count++) % s->own);
+            number = own_number(
+                s, p, ordered ? random_below(random, s->own) : (own_start + own_count++) % s->own);
             value = random_below(random, 3) == 0 ? random_below(random, 5) : random_next(random);
         } else {
             // A minimum or maximum of two stamps is one of them.
@@ -219,15 +219,16 @@ static void check_own(scene *s, uint32_t p, const elements *e, uint64_t i)
                mine->there ? "there" : "missing");
         return;
     }
-    expected = (uint8_t)model_step(op, s->options.value_bytes, &mine->there, &mine->value, &operand);
+    expected =
+        (uint8_t)model_step(op, s->options.value_bytes, &mine->there, &mine->value, &operand);
     expect(outcome == expected, "%s in %s, key %#llx of player %u alone: outcome %u instead of %u",
            batch_operation_name((int)op), batch_operation_name(e->operation),
            (unsigned long long)batch_key(&e->all, i), p, outcome, expected);
     expect(batch_value(&e->all, i) == operand,
            "%s in %s, key %#llx of player %u alone: value %#llx instead of %#llx",
            batch_operation_name((int)op), batch_operation_name(e->operation),
-           (unsigned long long)batch_key(&e->all, i), p, (unsigned long long)batch_value(&e->all, i),
-           (unsigned long long)operand);
+           (unsigned long long)batch_key(&e->all, i), p,
+           (unsigned long long)batch_value(&e->all, i), (unsigned long long)operand);
 }
 
 static void check_shared(scene *s, uint32_t p, const elements *e, uint64_t i)
@@ -246,10 +247,10 @@ static void check_shared(scene *s, uint32_t p, const elements *e, uint64_t i)
         expect(batch_value(&e->all, i) == e->given[i], "%s changed the caller's value",
                batch_operation_name((int)op));
     } else if (!has_sum(s, number)) {
-        expect(batch_is_stamp(s->options.value_bytes, batch_key(&e->all, i), batch_value(&e->all, i)),
-               "key %#llx has value %#llx, which nobody wrote for it",
-               (unsigned long long)batch_key(&e->all, i),
-               (unsigned long long)batch_value(&e->all, i));
+        expect(
+            batch_is_stamp(s->options.value_bytes, batch_key(&e->all, i), batch_value(&e->all, i)),
+            "key %#llx has value %#llx, which nobody wrote for it",
+            (unsigned long long)batch_key(&e->all, i), (unsigned long long)batch_value(&e->all, i));
     }
 }
 
@@ -344,8 +345,8 @@ static void attack_export(scene *s, uint32_t p)
     bh_status status = BH_OK;
 
     check_status(bh_export(s->table, &cursor, keys, values, all, &count), BH_OK);
-    expect(count < all, "an export gives %" PRIu64 " keys, and there are no more than %" PRIu64, count,
-           all - 1);
+    expect(count < all, "an export gives %" PRIu64 " keys, and there are no more than %" PRIu64,
+           count, all - 1);
     for (uint64_t i = 0; i < count; i++) {
         sorted[i] = (exported){test_load(keys, s->options.key_bytes, i),
                                test_load(values, s->options.value_bytes, i)};
@@ -441,8 +442,8 @@ static void check_content(scene *s)
 
         present += found;
         if (number >= s->shared) {
-            const own *mine = &s->player[(number - s->shared) / s->own].own[(number - s->shared) %
-                                                                            s->own];
+            const own *mine =
+                &s->player[(number - s->shared) / s->own].own[(number - s->shared) % s->own];
             expect(s->clears || (found == mine->there && (!found || value == mine->value)),
                    "key %#llx of one player alone is %s with %#llx instead of %s with %#llx",
                    (unsigned long long)batch_key(&all, number), found ? "there" : "missing",
@@ -457,10 +458,12 @@ static void check_content(scene *s)
             }
             expect(s->clears || account == (int64_t)found,
                    "key %#llx: INSERTED minus ERASED is %" PRId64 ", and it is %s",
-                   (unsigned long long)batch_key(&all, number), account, found ? "there" : "missing");
-            expect(!found || (has_sum(s, number)
-                                  ? s->clears || value == (sum & test_width_mask(all.value_bytes))
-                                  : batch_is_stamp(all.value_bytes, batch_key(&all, number), value)),
+                   (unsigned long long)batch_key(&all, number), account,
+                   found ? "there" : "missing");
+            expect(!found ||
+                       (has_sum(s, number)
+                            ? s->clears || value == (sum & test_width_mask(all.value_bytes))
+                            : batch_is_stamp(all.value_bytes, batch_key(&all, number), value)),
                    "key %#llx has value %#llx, which is no stamp, and its sum is %#llx",
                    (unsigned long long)batch_key(&all, number), (unsigned long long)value,
                    (unsigned long long)sum);
@@ -510,9 +513,8 @@ static void draw_fills(bh_table_options *o, rng *random)
 
     if (o->design == BH_DYCUCKOO) {
         const double d = o->dycuckoo.subtables;
-        o->max_fill = random_below(random, 3) == 0
-                          ? 0
-                          : 0.3 + (double)random_below(random, 68) / 100;
+        o->max_fill =
+            random_below(random, 3) == 0 ? 0 : 0.3 + (double)random_below(random, 68) / 100;
         highest = (o->max_fill > 0 ? o->max_fill : 0.85) * d / (d + 1) * (1 - 1e-12);
     }
     o->min_fill = kind == 0   ? 0
@@ -596,7 +598,9 @@ static void attack(uint64_t seed)
     s.players = 1 + (uint32_t)random_below(&random, PLAYERS_MOST);
     s.shared = 4 * (1 + random_below(&random, random_below(&random, 2) == 0 ? 4 : 500));
     // Where they are few the table is often empty, and all players work on the same lines.
-    s.own = 1 + random_below(&random, large ? test_scaled(20000) : random_below(&random, 2) ? 600 : 4);
+    s.own = 1 + random_below(&random, large                      ? test_scaled(20000)
+                                      : random_below(&random, 2) ? 600
+                                                                 : 4);
     s.most = large ? test_scaled(30000) : 2000;
     s.calls = large ? 24 : 60;
 
@@ -604,7 +608,8 @@ static void attack(uint64_t seed)
     options.threads = threads;
     options.pages = (bh_pages)random_below(&random, BH_PAGES_LAZY + 1);
     if (random_below(&random, 3) == 0) {
-        test_executor_start(&executor, (test_order)random_below(&random, TEST_ONE_RUN + 1), threads);
+        test_executor_start(&executor, (test_order)random_below(&random, TEST_ONE_RUN + 1),
+                            threads);
         options.executor = &executor.executor;
     }
     watched_start(&watched);

@@ -113,17 +113,14 @@ static uint64_t walk_key(const walk *w, uint64_t u)
     uint64_t key = 0;
 
     switch (w->key_kind) {
-    case 0:
-        return random_key(w->widths.key_bytes, 12345, u);
-    case 1:
-        return u;
+    case 0: return random_key(w->widths.key_bytes, 12345, u);
+    case 1: return u;
     case 2:
         for (uint32_t b = 0; b < bits; b++) {
             key |= ((u >> b) & 1u) << (bits - 1 - b);
         }
         return key;
-    default:
-        return ~u & test_width_mask(w->widths.key_bytes);
+    default: return ~u & test_width_mask(w->widths.key_bytes);
     }
 }
 
@@ -187,16 +184,16 @@ static void check_in_order(walk *w, const batch *all, int operation, uint64_t *g
 
         check(all->outcomes[i] == (uint8_t)expected,
               "%s in %s, element %llu of %llu (key %#llx): outcome %u instead of %u",
-              batch_operation_name((int)op), batch_operation_name(operation),
-              (unsigned long long)i, (unsigned long long)all->n,
-              (unsigned long long)batch_key(all, i), all->outcomes[i], (unsigned)expected);
+              batch_operation_name((int)op), batch_operation_name(operation), (unsigned long long)i,
+              (unsigned long long)all->n, (unsigned long long)batch_key(all, i), all->outcomes[i],
+              (unsigned)expected);
         check(batch_value(all, i) == given[i],
               "%s in %s, element %llu of %llu (key %#llx): value %#llx instead of %#llx (given "
               "%#llx)",
-              batch_operation_name((int)op), batch_operation_name(operation),
-              (unsigned long long)i, (unsigned long long)all->n,
-              (unsigned long long)batch_key(all, i), (unsigned long long)batch_value(all, i),
-              (unsigned long long)given[i], (unsigned long long)before);
+              batch_operation_name((int)op), batch_operation_name(operation), (unsigned long long)i,
+              (unsigned long long)all->n, (unsigned long long)batch_key(all, i),
+              (unsigned long long)batch_value(all, i), (unsigned long long)given[i],
+              (unsigned long long)before);
     }
 }
 
@@ -275,12 +272,8 @@ static void group_check_large(const group *g)
     case BH_ADD:
         check((sum & test_width_mask(g->value_bytes)) == g->value_after, "a wrong sum");
         break;
-    case BH_MIN:
-        check(least == g->value_after, "a wrong minimum");
-        break;
-    case BH_MAX:
-        check(most == g->value_after, "a wrong maximum");
-        break;
+    case BH_MIN: check(least == g->value_after, "a wrong minimum"); break;
+    case BH_MAX: check(most == g->value_after, "a wrong maximum"); break;
     case BH_FIND_OR_INSERT: // all that do not insert find what is there, and stays there
         check(value_given, "find_or_insert left a value that was never given");
         for (uint64_t e = 0; e < g->count; e++) {
@@ -373,8 +366,7 @@ static void walk_check_fill(const walk *w)
     const bh_table_stats stats = table_stats(w->table);
 
     check(stats.keys <= stats.max_keys &&
-              (w->max_fill == 0 ||
-               (double)stats.max_keys <= w->max_fill * (double)stats.slots),
+              (w->max_fill == 0 || (double)stats.max_keys <= w->max_fill * (double)stats.slots),
           "%" PRIu64 " keys, at most %" PRIu64 ", in %" PRIu64 " slots at max_fill %g", stats.keys,
           stats.max_keys, stats.slots, w->max_fill);
 }
@@ -636,8 +628,8 @@ static void yielding_threads(void **state)
 static int print_done(void **state)
 {
     (void)state;
-    printf("%" PRIu64 " sequences of %" PRIu64 " calls in all; %" PRIu64 " times a table grew, %"
-           PRIu64 " times it shrank\n",
+    printf("%" PRIu64 " sequences of %" PRIu64 " calls in all; %" PRIu64
+           " times a table grew, %" PRIu64 " times it shrank\n",
            done.sequences, done.calls, done.grows, done.shrinks);
     return 0;
 }

@@ -131,9 +131,8 @@ static int exchange(gpu *g, const gpu_exchange *e)
 }
 
 static const gpu_functions functions = {
-    message, open_gpu,      close_gpu, name_of, stream_of, allocate, release,
-    allocate, release,      fill,      copy,    wait_all,  begin,    end,
-    {2, 2, 1}, access_memory, exchange,
+    message, open_gpu, close_gpu, name_of, stream_of, allocate,  release,       allocate, release,
+    fill,    copy,     wait_all,  begin,   end,       {2, 2, 1}, access_memory, exchange,
 };
 
 const gpu_functions *const gpu_there = &functions;

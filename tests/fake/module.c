@@ -425,8 +425,12 @@ static void perform_gather(const request *r)
 static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                   uint64_t n)
 {
-    request r = {.perform = perform_gather, .to = to, .from = from, .names = names,
-                 .bytes = bytes, .count = n};
+    request r = {.perform = perform_gather,
+                 .to = to,
+                 .from = from,
+                 .names = names,
+                 .bytes = bytes,
+                 .count = n};
 
     if (!begin(gpu))
         return FAILED;
@@ -444,8 +448,12 @@ static void perform_scatter(const request *r)
 static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, const uint32_t *names,
                    uint64_t n)
 {
-    request r = {.perform = perform_scatter, .to = to, .from = from, .names = names,
-                 .bytes = bytes, .count = n};
+    request r = {.perform = perform_scatter,
+                 .to = to,
+                 .from = from,
+                 .names = names,
+                 .bytes = bytes,
+                 .count = n};
 
     if (!begin(gpu))
         return FAILED;
@@ -618,8 +626,8 @@ static void perform_pass(const request *r)
 static int pass(bh__gpu *gpu, const bh__cuda_kernels *known, uint32_t pass, void *job,
                 uint64_t items)
 {
-    request r = {.perform = perform_pass, .to = job, .kernels = known, .what = pass,
-                 .count = items};
+    request r = {
+        .perform = perform_pass, .to = job, .kernels = known, .what = pass, .count = items};
 
     if (!begin(gpu))
         return FAILED;
@@ -802,7 +810,8 @@ static int fake_compact(const bh__where *where, const uint8_t *flags, const void
     *kept = 0;
     if (!enter(&a, where))
         return 0;
-    done = bh__unit_primitives_scalar()->compact(&a.where, flags, values, value_bytes, n, out, kept);
+    done =
+        bh__unit_primitives_scalar()->compact(&a.where, flags, values, value_bytes, n, out, kept);
     leave();
     return done;
 }
@@ -889,16 +898,14 @@ static int fake_reduce_by_key(const bh__where *where, bh_op op, const void *keys
     *runs = 0;
     if (!enter(&a, where))
         return 0;
-    done = bh__unit_primitives_scalar()->reduce_by_key(&a.where, op, keys, key_bytes, values,
-                                                       value_bytes, n, keys_out, values_out, starts,
-                                                       runs);
+    done = bh__unit_primitives_scalar()->reduce_by_key(
+        &a.where, op, keys, key_bytes, values, value_bytes, n, keys_out, values_out, starts, runs);
     leave();
     return done;
 }
 
 static void fake_lower_bound(const bh__where *where, const void *keys, uint32_t key_bytes,
-                             uint64_t n, const void *wanted, uint64_t wanted_n,
-                             uint64_t *positions)
+                             uint64_t n, const void *wanted, uint64_t wanted_n, uint64_t *positions)
 {
     alone a;
 
@@ -910,11 +917,16 @@ static void fake_lower_bound(const bh__where *where, const void *keys, uint32_t 
 }
 
 static const bh__primitives primitives = {
-    fake_reduce,          fake_scan,
-    fake_compact,         fake_gather,
-    fake_scatter,         fake_partition_count,
-    fake_partition_scatter, fake_partition_end,
-    fake_sort_by_key,     fake_reduce_by_key,
+    fake_reduce,
+    fake_scan,
+    fake_compact,
+    fake_gather,
+    fake_scatter,
+    fake_partition_count,
+    fake_partition_scatter,
+    fake_partition_end,
+    fake_sort_by_key,
+    fake_reduce_by_key,
     fake_lower_bound,
     64, // so few that HashFight's regions grow, which otherwise takes 130 million pairs
 };

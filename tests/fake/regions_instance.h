@@ -37,7 +37,7 @@ static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, element *e, ui
 
         slice->room = has_room;
         settled = BH_DY(settle)(slice, &op, FAKE(key)(job, &e[i]), e[i].at, slice->op, e[i].counter,
-                             (uintptr_t)copy);
+                                (uintptr_t)copy);
         if (settled == BH_DY_SETTLED)
             FAKE(tell)(slice, done, &e[i], op.outcome);
         listed = settled != BH_DY_LEFT_OVER;
@@ -60,8 +60,7 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const element *e, ui
 
     BH_DY(begin_sending)(&sending, line, (job->slice.hints & BH_HINT_TURNOVER) != 0);
     for (uint64_t i = 0; i < count; i++) {
-        const BH_VALUE value =
-            BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[e[i].at] : 0;
+        const BH_VALUE value = BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[e[i].at] : 0;
         bh_dy_sent sent;
 
         do

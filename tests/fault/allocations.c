@@ -47,8 +47,8 @@ static void creation(void **state)
             for (bool fired = true; fired; nth++) {
                 watched_system watched;
                 bh_context_options context_options;
-                bh_table_options options = table_options(
-                    test_all_widths[w].key_bytes, test_all_widths[w].value_bytes, 100000);
+                bh_table_options options = table_options(test_all_widths[w].key_bytes,
+                                                         test_all_widths[w].value_bytes, 100000);
                 bh_context *context = NULL;
                 bh_table *table = NULL;
                 bh_status status = BH_OK;
@@ -296,8 +296,8 @@ static void calls_that_cannot_insert(void **state)
                 all.ops[i] = i % 2 == 0 ? BH_FIND : BH_UPDATE;
             }
             for (uint64_t i = 0; i < n; i += 500) { // small calls: the pool does not run yet
-                check_status(bh_insert(table, (uint64_t *)all.keys + i,
-                                       (uint64_t *)all.values + i, 500, NULL),
+                check_status(bh_insert(table, (uint64_t *)all.keys + i, (uint64_t *)all.values + i,
+                                       500, NULL),
                              BH_OK);
             }
             watched_refuse(&watched, WATCH_ALL_FAULTS, 1, true);
@@ -470,8 +470,7 @@ static void threads_without_memory(void **state)
                 inserted += batch_count(&shared.parts[t], BH_INSERTED);
             }
             check(table_stats(shared.table).keys == inserted, "%llu keys, %llu INSERTED",
-                  (unsigned long long)table_stats(shared.table).keys,
-                  (unsigned long long)inserted);
+                  (unsigned long long)table_stats(shared.table).keys, (unsigned long long)inserted);
             for (uint64_t t = 0; t < 4; t++) {
                 check_status(batch_call(shared.table, BH_INSERT, &shared.parts[t]), BH_OK);
                 batch_free(&shared.parts[t]);

@@ -99,7 +99,7 @@ static bool table_is_whole_or_lost(bh_table *table)
 typedef struct way {
     const char *name;
     bh_duplicates duplicates;
-    int operation; // one that inserts, or BATCH_APPLY
+    int operation;     // one that inserts, or BATCH_APPLY
     uint64_t capacity; // with room for all the first thing that a call asks for is another
 } way;
 
@@ -193,9 +193,11 @@ static void requests_fail(const way *w, bool for_ever)
         }
     }
     fail -= quiet;
-    printf("%s%s: %llu requests; of those in an insertion %llu were answered with an error, and %llu "
-           "cost the table\n",
-           w->name, for_ever ? ", refused for ever" : "", (unsigned long long)fail, (unsigned long long)refusals, (unsigned long long)losses);
+    printf(
+        "%s%s: %llu requests; of those in an insertion %llu were answered with an error, and %llu "
+        "cost the table\n",
+        w->name, for_ever ? ", refused for ever" : "", (unsigned long long)fail,
+        (unsigned long long)refusals, (unsigned long long)losses);
     check(fail > 40 && losses < refusals, "the calls did not ask for much");
     // One refusal costs nothing that was there.
     check(for_ever || losses == 0, "%llu tables were lost", (unsigned long long)losses);

@@ -95,8 +95,8 @@ static void one_call(bh_table *table, arrays *a, uint64_t n, uint64_t keys, rng 
         place_set(a->there[w], a->own[w], n * widths[w]);
     }
     check(stamp()(a->there[STAMPS]) == 0, "no stamps");
-    status = bh_apply(table, a->there[OPS], a->there[KEYS], a->there[VALUES], n,
-                      a->there[OUTCOMES]);
+    status =
+        bh_apply(table, a->there[OPS], a->there[KEYS], a->there[VALUES], n, a->there[OUTCOMES]);
     check(stamp()(NULL) == 0, "stamps do not end");
     check(status == BH_OK || status == BH_ERR_FULL, "bh_apply: %s", bh_status_name(status));
     for (int w = 0; w < ARRAYS; w++) {

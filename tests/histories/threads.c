@@ -77,11 +77,11 @@ typedef struct scene {
     bool may_be_full;
     uint32_t players;
     uint64_t keys;
-    uint64_t hot;    // the first keys are drawn more often
-    uint64_t most;   // elements of a call
-    uint64_t whole;  // one call of so many is on the whole table; 0: none
-    uint64_t flood;  // one call of so many inserts or erases most of the keys; 0: none
-    uint64_t tries;  // calls of a player who is to be interrupted in one of them
+    uint64_t hot;   // the first keys are drawn more often
+    uint64_t most;  // elements of a call
+    uint64_t whole; // one call of so many is on the whole table; 0: none
+    uint64_t flood; // one call of so many inserts or erases most of the keys; 0: none
+    uint64_t tries; // calls of a player who is to be interrupted in one of them
     uint64_t rounds;
     uint64_t seed;
     bh_table *table;
@@ -201,15 +201,15 @@ static void call_prepare(const scene *s, call *c, uint64_t number, uint64_t roun
         do {
             // A hot key comes up some three times in the largest call: with many more elements at
             // the same time a history would be too hard to judge.
-            c->owner[i] = flood ? (start + i) % s->keys
-                                : random_below(random, random_below(random, s->most) < 3 * s->hot
-                                                           ? s->hot
-                                                           : s->keys);
+            c->owner[i] =
+                flood ? (start + i) % s->keys
+                      : random_below(random,
+                                     random_below(random, s->most) < 3 * s->hot ? s->hot : s->keys);
         } while (distinct && !whole && !flood && !owner_is_new(c, i));
         c->all.ops[i] = (uint8_t)scene_draw_op(s, round, random);
-        batch_set(&c->all, i, scene_key(s, c->owner[i]),
-                  draw_operand(c->kind == BATCH_APPLY ? (bh_op)c->all.ops[i] : (bh_op)c->kind,
-                               random));
+        batch_set(
+            &c->all, i, scene_key(s, c->owner[i]),
+            draw_operand(c->kind == BATCH_APPLY ? (bh_op)c->all.ops[i] : (bh_op)c->kind, random));
         c->given[i] = batch_value(&c->all, i);
     }
 }
@@ -227,22 +227,14 @@ static void call_make(scene *s, call *c)
 
     c->begin = atomic_fetch_add(&s->stamp, 1);
     switch (c->kind) {
-    case CALL_RESERVE:
-        c->status = bh_reserve(s->table, c->all.n);
-        break;
-    case CALL_COMPACT:
-        c->status = bh_compact(s->table);
-        break;
-    case CALL_CLEAR:
-        c->status = bh_clear(s->table);
-        break;
+    case CALL_RESERVE: c->status = bh_reserve(s->table, c->all.n); break;
+    case CALL_COMPACT: c->status = bh_compact(s->table); break;
+    case CALL_CLEAR: c->status = bh_clear(s->table); break;
     case CALL_EXPORT:
-        c->status = bh_export(s->table, &cursor, c->all.keys, c->all.values, c->all.n,
-                              &c->exported);
+        c->status =
+            bh_export(s->table, &cursor, c->all.keys, c->all.values, c->all.n, &c->exported);
         break;
-    default:
-        c->status = batch_call(s->table, c->kind, &c->all);
-        break;
+    default: c->status = batch_call(s->table, c->kind, &c->all); break;
     }
     c->end = atomic_fetch_add(&s->stamp, 1);
 }
@@ -410,15 +402,15 @@ static void record_whole(record *r, const scene *s, const call *c)
 static void record_batch(record *r, const scene *s, const call *c)
 {
     // bh_find changes nothing, so there is nothing to put in order, and it runs as in any table.
-    const bool ordered =
-        s->options.duplicates == BH_DUPLICATES_ORDERED && c->kind != BH_FIND;
+    const bool ordered = s->options.duplicates == BH_DUPLICATES_ORDERED && c->kind != BH_FIND;
     uint64_t not_done = 0;
 
     for (uint64_t i = 0; i < c->all.n; i++) {
         const bh_op op = c->kind == BATCH_APPLY ? (bh_op)c->all.ops[i] : (bh_op)c->kind;
         const uint8_t outcome = c->all.outcomes[i];
 
-        check((batch_reads((int)op) && outcome == BH_FOUND) || batch_value(&c->all, i) == c->given[i],
+        check((batch_reads((int)op) && outcome == BH_FOUND) ||
+                  batch_value(&c->all, i) == c->given[i],
               "%s: %s with outcome %u changed the caller's value", s->name,
               batch_operation_name((int)op), outcome);
         not_done += outcome == BH_NOT_DONE;
@@ -497,8 +489,7 @@ static void scene_compare(scene *s, const entry *entries)
     table_check_stats(s->table);
 }
 
-static void scene_judge_key(const scene *s, const history_event *events, uint64_t count,
-                            uint64_t k)
+static void scene_judge_key(const scene *s, const history_event *events, uint64_t count, uint64_t k)
 {
     const entry *before = &s->before[k];
     const entry *after = &s->after[k];
@@ -595,11 +586,11 @@ static void scene_play(void *argument, uint32_t player)
         const bool interrupts = s->tries > 0 && round % 2 == 0;
         const uint32_t victim = (uint32_t)(random_mix64(s->seed + round) % s->players);
 
-        mine->count = interrupts && player == victim ? s->tries
-                                                     : 1 + random_below(&random, CALLS_USUAL);
+        mine->count =
+            interrupts && player == victim ? s->tries : 1 + random_below(&random, CALLS_USUAL);
         for (uint64_t i = 0; i < mine->count; i++) {
-            call_prepare(s, &mine->calls[i],
-                         1 + (round * PLAYERS_MOST + player) * CALLS_MOST + i, round, &random);
+            call_prepare(s, &mine->calls[i], 1 + (round * PLAYERS_MOST + player) * CALLS_MOST + i,
+                         round, &random);
         }
         scene_meet(s);
         if (!interrupts) {
@@ -704,8 +695,7 @@ static scene scene_draw(const char *name, rng *random)
     s.options = table_options(widths.key_bytes, widths.value_bytes, 1);
     s.options.duplicates = meanings[random_below(random, TEST_COUNT(meanings))];
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-    s.options.dycuckoo.values_apart =
-        widths.value_bytes > 0 && random_below(random, 3) == 0;
+    s.options.dycuckoo.values_apart = widths.value_bytes > 0 && random_below(random, 3) == 0;
     s.options.dycuckoo.spread =
         random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     s.options.max_fill = 0.5 + (double)random_below(random, 46) / 100;
@@ -723,7 +713,9 @@ static void play_scenes(uint64_t salt, uint64_t wanted, bool filled, uint32_t th
 {
     bh_context *context = context_new(threads, NULL, NULL);
     rng random = random_start(random_mix64(test_seed()) + salt);
-    const uint64_t end = histories + (TEST_SANITIZER ? wanted / 16 : test_is_long() ? wanted : wanted / 2);
+    const uint64_t end = histories + (TEST_SANITIZER   ? wanted / 16
+                                      : test_is_long() ? wanted
+                                                       : wanted / 2);
 
     while (histories < end) {
         scene s = make(&random);
@@ -795,8 +787,7 @@ static scene scene_without_memory(rng *random)
     s.options.max_fill = 0.95;
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 2);
     // A subtable gets no more than its first page of 64 lines; HashFight no more than its buffer.
-    const uint32_t pages =
-        test_design() == BH_HASHFIGHT ? 3 : s.options.dycuckoo.subtables;
+    const uint32_t pages = test_design() == BH_HASHFIGHT ? 3 : s.options.dycuckoo.subtables;
     s.options.max_host_bytes = 4096 * (uint64_t)pages;
     s.may_be_full = true;
     s.keys = 4096 * pages / (s.options.key_bytes + s.options.value_bytes) * 11 / 10;
@@ -841,8 +832,8 @@ static void much_was_judged(void **state)
 {
     (void)state;
     printf("%" PRIu64 " histories of %" PRIu64 " events judged; in %" PRIu64
-           " of them threads met on a key, in %" PRIu64 " a call was interrupted; tables grew %"
-           PRIu64 " times and shrank %" PRIu64 " times\n",
+           " of them threads met on a key, in %" PRIu64
+           " a call was interrupted; tables grew %" PRIu64 " times and shrank %" PRIu64 " times\n",
            histories, events_judged, histories_meeting, interruptions, grows, shrinks);
     printf("%" PRIu64 " keys were too hard to judge\n", too_hard);
     check(too_hard <= histories / 10000, "too much is too hard to judge");

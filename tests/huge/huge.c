@@ -269,8 +269,7 @@ static void find_beyond_2_to_32(void **state)
     for (uint64_t i = b.tail; i < b.n; i++) {
         // Keys of the long part were not erased, so only those of the tail can be missing.
         check(b.outcomes[i] == (b.keys[i] % 3 == 0 ? BH_MISSING : BH_FOUND),
-              "element %llu (key %u): outcome %u", (unsigned long long)i, b.keys[i],
-              b.outcomes[i]);
+              "element %llu (key %u): outcome %u", (unsigned long long)i, b.keys[i], b.outcomes[i]);
     }
     for (uint64_t i = 0; i < PIECE_ELEMENTS; i++) {
         check(b.outcomes[i] == BH_FOUND, "element %llu: outcome %u", (unsigned long long)i,
@@ -331,10 +330,8 @@ static void sums_beyond_2_to_32(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_table_of_4_byte_keys),
-        cmocka_unit_test(large_table_of_8_byte_pairs),
-        cmocka_unit_test(insert_beyond_2_to_31),
-        cmocka_unit_test(find_beyond_2_to_32),
+        cmocka_unit_test(large_table_of_4_byte_keys), cmocka_unit_test(large_table_of_8_byte_pairs),
+        cmocka_unit_test(insert_beyond_2_to_31),      cmocka_unit_test(find_beyond_2_to_32),
         cmocka_unit_test(sums_beyond_2_to_32),
     };
     int failed = 0;

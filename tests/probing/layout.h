@@ -44,20 +44,20 @@ extern const bh__policy bh__probing_policy;
 #define BH_LP_SLOTS(key_bytes, value_bytes) (56u / ((key_bytes) + (value_bytes)))
 #endif
 /* Where values begin: at a multiple of their width. */
-#define BH_LP_VALUES(key_bytes, value_bytes) (8u + BH_LP_SLOTS(key_bytes, value_bytes) * (key_bytes))
+#define BH_LP_VALUES(key_bytes, value_bytes)                                                       \
+    (8u + BH_LP_SLOTS(key_bytes, value_bytes) * (key_bytes))
 
 typedef struct bh_lp_geometry {
     bh_seed seed;
-    uint64_t lines; /* address */
-    uint64_t count; /* of lines */
+    uint64_t lines;             /* address */
+    uint64_t count;             /* of lines */
     const bh__bringer *bringer; /* NULL: lines are near memory */
 } bh_lp_geometry;
 
 /* MOVE: an item is a slot of another array; its pair is inserted. EXPORT: the one item is the whole
  * table. */
 #define BH_LP_PASSES(pass)                                                                         \
-    pass(MOVE, move, bh_lp_move, EACH)                                                             \
-    pass(EXPORT, export_pairs, bh_lp_export, EACH)
+    pass(MOVE, move, bh_lp_move, EACH) pass(EXPORT, export_pairs, bh_lp_export, EACH)
 
 #define BH_LP_PASS_NUMBER(name, text, argument, how) BH_LP_PASS_##name,
 enum { BH_LP_PASSES(BH_LP_PASS_NUMBER) BH_LP_PASSES_END };

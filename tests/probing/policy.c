@@ -37,8 +37,7 @@ static uint64_t keys_in(const bh_table *table, uint64_t lines)
 static uint64_t lines_for(const bh_table *table, uint64_t keys)
 {
     const bh_table_options *o = &table->options;
-    const double wanted =
-        (double)keys / (o->max_fill * BH_LP_SLOTS(o->key_bytes, o->value_bytes));
+    const double wanted = (double)keys / (o->max_fill * BH_LP_SLOTS(o->key_bytes, o->value_bytes));
     uint64_t lines = wanted < (double)LINES_MOST ? (uint64_t)wanted : LINES_MOST;
 
     while (lines < LINES_LEAST || (keys_in(table, lines) < keys && lines < LINES_MOST))
@@ -74,8 +73,8 @@ static bh_status rebuild(probing *t, uint64_t lines)
         return status;
     g.lines = (uint64_t)(uintptr_t)block.memory;
     g.count = lines;
-    if (table->keys && !backend->pass(backend, table, BH_LP_PASS_MOVE, &job, table->slots,
-                                      PASS_SLOTS, BH_TRY)) {
+    if (table->keys &&
+        !backend->pass(backend, table, BH_LP_PASS_MOVE, &job, table->slots, PASS_SLOTS, BH_TRY)) {
         bh__block_destroy(&block, &backend->memory);
         return bh__fail(BH_ERR_DEVICE, "the GPU refused to build the table anew; no key has moved");
     }
@@ -177,7 +176,8 @@ static void expect(bh_table *table, uint64_t keys)
 /* Half of the lines, rounded up: min_fill is at most half of max_fill, so there is room for the keys. */
 static void shrink(bh_table *table)
 {
-    while (table->keys < table->min_keys && !rebuild(of(table), (of(table)->geometry.count + 1) / 2))
+    while (table->keys < table->min_keys &&
+           !rebuild(of(table), (of(table)->geometry.count + 1) / 2))
         table->shrinks++;
     if (table->keys < table->min_keys)
         table->min_keys = table->keys - table->keys / 4; /* not again before */
@@ -191,7 +191,8 @@ static bh_status compact(bh_table *table)
 
 static bh_status clear(bh_table *table)
 {
-    if (!table->backend->clear(table->backend, &of(table)->block, of(table)->block.committed, BH_TRY))
+    if (!table->backend->clear(table->backend, &of(table)->block, of(table)->block.committed,
+                               BH_TRY))
         return bh__fail(BH_ERR_DEVICE, "the GPU refused to clear the table; no key has moved");
     table->keys = 0;
     table->changes++;
@@ -215,6 +216,6 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__probing_policy = {
-    "probing", 0,       create,  destroy, geometry,     resolve,      reserve, expect,
-    shrink,    compact, clear, export_pairs, typical_page, 0,
+    "probing", 0,      create,  destroy, geometry,     resolve,      reserve,
+    expect,    shrink, compact, clear,   export_pairs, typical_page, 0,
 };

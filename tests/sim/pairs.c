@@ -27,7 +27,16 @@
 #define PREEMPTIONS 3u
 
 typedef enum kind {
-    INSERT, INSERT_NEW, FIND_OR_INSERT, UPDATE, REDUCE, FIND, ERASE, GROW, SHRINK, KINDS
+    INSERT,
+    INSERT_NEW,
+    FIND_OR_INSERT,
+    UPDATE,
+    REDUCE,
+    FIND,
+    ERASE,
+    GROW,
+    SHRINK,
+    KINDS
 } kind;
 
 static const char *const kind_names[KINDS] = {"insert", "insert_new", "find_or_insert",
@@ -131,8 +140,8 @@ static account with_look; // of them, with a find afterwards
 
 static void explore(const meeting *m, uint32_t most_preemptions)
 {
-    account *a = &accounts[m->one < m->other ? m->one : m->other]
-                          [m->one < m->other ? m->other : m->one];
+    account *a =
+        &accounts[m->one < m->other ? m->one : m->other][m->one < m->other ? m->other : m->one];
     scene s = m->from->s;
     uint64_t schedules = 0;
     fibers_schedule failing;
@@ -172,11 +181,12 @@ static void print_accounts(void)
             all.schedules += a->schedules;
         }
     }
-    printf("in all %llu of %u scenes, %llu schedules, of them %llu and %llu with a find afterwards; "
-           "%llu elements were refused\n",
-           (unsigned long long)all.scenes, meeting_count, (unsigned long long)all.schedules,
-           (unsigned long long)with_look.scenes, (unsigned long long)with_look.schedules,
-           (unsigned long long)scene_refused());
+    printf(
+        "in all %llu of %u scenes, %llu schedules, of them %llu and %llu with a find afterwards; "
+        "%llu elements were refused\n",
+        (unsigned long long)all.scenes, meeting_count, (unsigned long long)all.schedules,
+        (unsigned long long)with_look.scenes, (unsigned long long)with_look.schedules,
+        (unsigned long long)scene_refused());
 }
 
 /* Whether the pair belongs to the half that this program has. */

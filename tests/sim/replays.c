@@ -18,21 +18,25 @@ static void find_beside_a_guest_that_goes_home(void **state)
         .capacity = 1,
         .seed = 1,
         .start_count = 4,
-        .start = {
-            {SCENE_CALL, 3, {{BH_INSERT, 4, 102}, {BH_INSERT, 5, 103}, {BH_INSERT, 6, 104}}},
-            {SCENE_CALL, 1, {{BH_ERASE, 4, 105}}},
-            {SCENE_CALL, 1, {{BH_INSERT, 1, 106}}},
-            {SCENE_CALL, 1, {{BH_ERASE, 5, 107}}},
-        },
+        .start =
+            {
+                {SCENE_CALL, 3, {{BH_INSERT, 4, 102}, {BH_INSERT, 5, 103}, {BH_INSERT, 6, 104}}},
+                {SCENE_CALL, 1, {{BH_ERASE, 4, 105}}},
+                {SCENE_CALL, 1, {{BH_INSERT, 1, 106}}},
+                {SCENE_CALL, 1, {{BH_ERASE, 5, 107}}},
+            },
         .fibers = 2,
-        .fiber = {
-            {1, {
-                {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
-            }},
-            {1, {
-                {SCENE_CALL, 1, {{BH_FIND, 6, 101}}},
-            }},
-        },
+        .fiber =
+            {
+                {1,
+                 {
+                     {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
+                 }},
+                {1,
+                 {
+                     {SCENE_CALL, 1, {{BH_FIND, 6, 101}}},
+                 }},
+            },
     };
     static const fibers_schedule schedule = {0, 1, {{14, 1}}};
 
@@ -51,19 +55,27 @@ static void find_beside_a_key_that_leaves_home(void **state)
         .capacity = 6,
         .seed = 1,
         .start_count = 1,
-        .start = {
-            {SCENE_CALL, 4, {{BH_INSERT, 1, 102}, {BH_INSERT, 3, 103}, {BH_INSERT, 5, 104},
-                             {BH_INSERT, 7, 105}}},
-        },
+        .start =
+            {
+                {SCENE_CALL,
+                 4,
+                 {{BH_INSERT, 1, 102},
+                  {BH_INSERT, 3, 103},
+                  {BH_INSERT, 5, 104},
+                  {BH_INSERT, 7, 105}}},
+            },
         .fibers = 2,
-        .fiber = {
-            {1, {
-                {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
-            }},
-            {1, {
-                {SCENE_CALL, 1, {{BH_FIND, 1, 101}}},
-            }},
-        },
+        .fiber =
+            {
+                {1,
+                 {
+                     {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
+                 }},
+                {1,
+                 {
+                     {SCENE_CALL, 1, {{BH_FIND, 1, 101}}},
+                 }},
+            },
     };
     static const fibers_schedule schedule = {1, 1, {{5, 0}}};
 
@@ -82,15 +94,18 @@ static void keys_counted_below_zero(void **state)
         .capacity = 1,
         .seed = 1,
         .fibers = 2,
-        .fiber = {
-            {1, {
-                {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
-            }},
-            {2, {
-                {SCENE_CALL, 1, {{BH_ERASE, 0, 101}}},
-                {SCENE_STATS, 0, {{0}}},
-            }},
-        },
+        .fiber =
+            {
+                {1,
+                 {
+                     {SCENE_CALL, 1, {{BH_INSERT, 0, 100}}},
+                 }},
+                {2,
+                 {
+                     {SCENE_CALL, 1, {{BH_ERASE, 0, 101}}},
+                     {SCENE_STATS, 0, {{0}}},
+                 }},
+            },
     };
     static const fibers_schedule schedule = {0, 1, {{12, 1}}};
 

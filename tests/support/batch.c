@@ -65,26 +65,17 @@ bh_status batch_call(bh_table *table, int operation, batch *arrays)
 
     memset(outcomes, BATCH_UNTOUCHED, n);
     switch (operation) {
-    case BH_FIND:
-        return bh_find(table, keys, n, arrays->values, outcomes);
-    case BH_INSERT:
-        return bh_insert(table, keys, arrays->values, n, outcomes);
-    case BH_INSERT_NEW:
-        return bh_insert_new(table, keys, arrays->values, n, outcomes);
-    case BH_FIND_OR_INSERT:
-        return bh_find_or_insert(table, keys, arrays->values, n, outcomes);
-    case BH_UPDATE:
-        return bh_update(table, keys, arrays->values, n, outcomes);
-    case BH_ERASE:
-        return bh_erase(table, keys, n, outcomes);
+    case BH_FIND: return bh_find(table, keys, n, arrays->values, outcomes);
+    case BH_INSERT: return bh_insert(table, keys, arrays->values, n, outcomes);
+    case BH_INSERT_NEW: return bh_insert_new(table, keys, arrays->values, n, outcomes);
+    case BH_FIND_OR_INSERT: return bh_find_or_insert(table, keys, arrays->values, n, outcomes);
+    case BH_UPDATE: return bh_update(table, keys, arrays->values, n, outcomes);
+    case BH_ERASE: return bh_erase(table, keys, n, outcomes);
     case BH_ADD:
     case BH_MIN:
-    case BH_MAX:
-        return bh_reduce(table, (bh_op)operation, keys, arrays->values, n, outcomes);
-    case BATCH_APPLY:
-        return bh_apply(table, arrays->ops, keys, arrays->values, n, outcomes);
-    default:
-        check(false, "%d is no operation", operation);
+    case BH_MAX: return bh_reduce(table, (bh_op)operation, keys, arrays->values, n, outcomes);
+    case BATCH_APPLY: return bh_apply(table, arrays->ops, keys, arrays->values, n, outcomes);
+    default: check(false, "%d is no operation", operation);
     }
     return BH_ERR_ARGUMENT;
 }
@@ -137,15 +128,11 @@ bh_op batch_draw_op(rng *random, uint32_t value_bytes)
 bool batch_outcome_fits(bh_op op, uint8_t outcome)
 {
     switch (op) {
-    case BH_FIND:
-        return outcome == BH_FOUND || outcome == BH_MISSING;
+    case BH_FIND: return outcome == BH_FOUND || outcome == BH_MISSING;
     case BH_INSERT_NEW:
-    case BH_FIND_OR_INSERT:
-        return outcome == BH_INSERTED || outcome == BH_FOUND;
-    case BH_UPDATE:
-        return outcome == BH_ASSIGNED || outcome == BH_MISSING;
-    case BH_ERASE:
-        return outcome == BH_ERASED || outcome == BH_MISSING;
+    case BH_FIND_OR_INSERT: return outcome == BH_INSERTED || outcome == BH_FOUND;
+    case BH_UPDATE: return outcome == BH_ASSIGNED || outcome == BH_MISSING;
+    case BH_ERASE: return outcome == BH_ERASED || outcome == BH_MISSING;
     default: // insert and the reductions
         return outcome == BH_INSERTED || outcome == BH_ASSIGNED;
     }
@@ -168,9 +155,8 @@ bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value)
 
 const char *batch_operation_name(int operation)
 {
-    static const char *const names[] = {"find", "insert", "insert_new", "update",
-                                        "erase", "add",   "min",        "max",
-                                        "find_or_insert"};
+    static const char *const names[] = {"find", "insert", "insert_new", "update",        "erase",
+                                        "add",  "min",    "max",        "find_or_insert"};
     if (operation == BATCH_APPLY) {
         return "apply";
     }

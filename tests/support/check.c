@@ -32,8 +32,8 @@ _Noreturn void test_failed(const char *file, int line, const char *condition, co
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s:%d: check failed: %s\n  %s\n  BULKHASH_TEST_SEED=%llu BULKHASH_TARGET=%s\n", file,
-            line, condition, sentence, (unsigned long long)test_seed(),
+    fprintf(stderr, "%s:%d: check failed: %s\n  %s\n  BULKHASH_TEST_SEED=%llu BULKHASH_TARGET=%s\n",
+            file, line, condition, sentence, (unsigned long long)test_seed(),
             test_forced_target() == NULL ? "(not set)" : test_forced_target());
     fflush(stderr);
     if (test_thread_known && pthread_equal(test_thread, pthread_self())) {

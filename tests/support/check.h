@@ -54,8 +54,7 @@
     ((condition) ? (void)0 : test_failed(__FILE__, __LINE__, #condition, __VA_ARGS__))
 
 /* Fails the test unless the call answers `expected`. A failed call must also explain itself. */
-#define check_status(call, expected)                                                               \
-    test_status_is(__FILE__, __LINE__, #call, (call), (expected))
+#define check_status(call, expected) test_status_is(__FILE__, __LINE__, #call, (call), (expected))
 
 /* Prints what failed and ends the test; from a thread other than the test's, the program. */
 _Noreturn void test_failed(const char *file, int line, const char *condition, const char *format,

@@ -92,12 +92,8 @@ static void test_executor_run(void *state, void (*task)(void *argument, uint64_t
             task(argument, i - 1);
         }
         break;
-    case TEST_SHUFFLED:
-        test_run_shuffled(self->seed + number, &run);
-        break;
-    case TEST_THREADS:
-        test_run_threads(self->width, &run);
-        break;
+    case TEST_SHUFFLED: test_run_shuffled(self->seed + number, &run); break;
+    case TEST_THREADS: test_run_threads(self->width, &run); break;
     case TEST_ONE_RUN:
         (void)pthread_mutex_lock(&self->one_run);
         for (uint64_t i = 0; i < count; i++) {

@@ -300,9 +300,9 @@ static void search_forget_unseen(search *s)
     }
 }
 
-history_verdict history_judge_key(const history_event *events, uint64_t count,
-                                  uint32_t value_bytes, bool present, uint64_t value,
-                                  bool present_after, uint64_t value_after)
+history_verdict history_judge_key(const history_event *events, uint64_t count, uint32_t value_bytes,
+                                  bool present, uint64_t value, bool present_after,
+                                  uint64_t value_after)
 {
     const uint64_t mask = test_width_mask(value_bytes);
     search s = {.value_bytes = value_bytes,
@@ -325,9 +325,8 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
             continue;
         }
         event.operand = event.op == BH_FIND ? 0 : event.operand & mask;
-        event.answer = batch_reads((int)event.op) && event.outcome == BH_FOUND && mask != 0
-                           ? event.answer
-                           : 0;
+        event.answer =
+            batch_reads((int)event.op) && event.outcome == BH_FOUND && mask != 0 ? event.answer : 0;
         s.events[s.count++] = event;
     }
     events_sort(s.events, s.count);
@@ -367,8 +366,8 @@ history_verdict history_judge_key(const history_event *events, uint64_t count,
 bool history_check_key(const history_event *events, uint64_t count, uint32_t value_bytes,
                        bool present, uint64_t value, bool present_after, uint64_t value_after)
 {
-    history_verdict verdict = history_judge_key(events, count, value_bytes, present, value,
-                                                present_after, value_after);
+    history_verdict verdict =
+        history_judge_key(events, count, value_bytes, present, value, present_after, value_after);
 
     check(verdict != HISTORY_GAVE_UP,
           "the history of a key with %llu events is too hard to judge; make it shorter",
@@ -460,8 +459,8 @@ static bool contents_agree(const model *one, const model *other, const keyed *so
         there = content_get(other, key, &value_other);
         if (!there || value != value_other) {
             fprintf(stderr, "key %#llx was not touched and has changed between %#llx and %s%#llx\n",
-                    (unsigned long long)key, (unsigned long long)value,
-                    there ? "" : "not there, ", (unsigned long long)value_other);
+                    (unsigned long long)key, (unsigned long long)value, there ? "" : "not there, ",
+                    (unsigned long long)value_other);
             return false;
         }
     }

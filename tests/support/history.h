@@ -55,9 +55,9 @@ typedef enum history_verdict {
  * `value_bytes` bytes. The key was there with `value`, or not (`value` is ignored then), before all
  * events; and is so afterwards.
  */
-history_verdict history_judge_key(const history_event *events, uint64_t count,
-                                  uint32_t value_bytes, bool present, uint64_t value,
-                                  bool present_after, uint64_t value_after);
+history_verdict history_judge_key(const history_event *events, uint64_t count, uint32_t value_bytes,
+                                  bool present, uint64_t value, bool present_after,
+                                  uint64_t value_after);
 
 /* The same for tests: whether the history is good; fails the test when the judge gave up. */
 bool history_check_key(const history_event *events, uint64_t count, uint32_t value_bytes,

@@ -101,8 +101,8 @@ static uint64_t mirror_reduce(const bh__where *where, bh_op op, const void *valu
                               uint32_t value_bytes, uint64_t n)
 {
     call c = {.count = 0};
-    uint64_t result = there()->reduce(where, op, mirror_in(&c, values, n * value_bytes),
-                                      value_bytes, n);
+    uint64_t result =
+        there()->reduce(where, op, mirror_in(&c, values, n * value_bytes), value_bytes, n);
     finish(&c);
     return result;
 }
@@ -283,8 +283,7 @@ static int mirror_reduce_by_key(const bh__where *where, bh_op op, const void *ke
 }
 
 static void mirror_lower_bound(const bh__where *where, const void *keys, uint32_t key_bytes,
-                               uint64_t n, const void *wanted, uint64_t count,
-                               uint64_t *positions)
+                               uint64_t n, const void *wanted, uint64_t count, uint64_t *positions)
 {
     call c = {.count = 0};
 

@@ -174,23 +174,14 @@ bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *v
         }
         *operand = *value;
         return BH_FOUND;
-    case BH_UPDATE:
-        *value = there ? *operand : *value;
-        return there ? BH_ASSIGNED : BH_MISSING;
-    case BH_ERASE:
-        *present = false;
-        return there ? BH_ERASED : BH_MISSING;
+    case BH_UPDATE: *value = there ? *operand : *value; return there ? BH_ASSIGNED : BH_MISSING;
+    case BH_ERASE: *present = false; return there ? BH_ERASED : BH_MISSING;
     case BH_ADD:
         *value = there ? (*value + *operand) & test_width_mask(value_bytes) : *operand;
         break;
-    case BH_MIN:
-        *value = there && *value < *operand ? *value : *operand;
-        break;
-    case BH_MAX:
-        *value = there && *value > *operand ? *value : *operand;
-        break;
-    default:
-        check(false, "%d is no operation", (int)op);
+    case BH_MIN: *value = there && *value < *operand ? *value : *operand; break;
+    case BH_MAX: *value = there && *value > *operand ? *value : *operand; break;
+    default: check(false, "%d is no operation", (int)op);
     }
     *present = true;
     return there ? BH_ASSIGNED : BH_INSERTED;

@@ -40,7 +40,6 @@ bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *v
                       uint64_t *operand);
 
 /* model_step() on the key's entry of the map. */
-bh_outcome model_apply(model *map, bh_op op, uint32_t value_bytes, uint64_t key,
-                       uint64_t *operand);
+bh_outcome model_apply(model *map, bh_op op, uint32_t value_bytes, uint64_t key, uint64_t *operand);
 
 #endif

@@ -37,8 +37,7 @@ void *place_allocate(place where, uint64_t bytes)
     void *memory = NULL;
 
     switch (where) {
-    case PLACE_PAGEABLE:
-        return test_allocate(bytes);
+    case PLACE_PAGEABLE: return test_allocate(bytes);
     case PLACE_PINNED:
         check_answer(module->allocate_pinned(gpu, bytes, &memory), "allocate_pinned");
         return memory;
@@ -46,8 +45,7 @@ void *place_allocate(place where, uint64_t bytes)
         check_answer(module->allocate(gpu, BH_MEMORY_CALL, bytes, &memory), "allocate");
         check_answer(module->wait(gpu, BH_LANE_RUN), "wait");
         return memory;
-    case PLACE_NONE:
-        break;
+    case PLACE_NONE: break;
     }
     return NULL;
 }

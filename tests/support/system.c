@@ -38,8 +38,7 @@ static void watched_remember(watched_system *watched, const void *memory, uint64
     pthread_mutex_lock(&watched->lock);
     if (watched->pieces_count == watched->pieces_room) {
         watched->pieces_room = watched->pieces_room * 2 + 16;
-        watched->pieces =
-            realloc(watched->pieces, watched->pieces_room * sizeof *watched->pieces);
+        watched->pieces = realloc(watched->pieces, watched->pieces_room * sizeof *watched->pieces);
     }
     check(watched->pieces != NULL, "no memory for the test itself");
     watched->pieces[watched->pieces_count++] = (watched_piece){memory, bytes, is_reservation};

@@ -189,7 +189,7 @@ static void check_works(const bh_table_options *options)
 /* Fills are converted to numbers of keys, which not every number can be. */
 static void extreme_fills(void **state)
 {
-    static const double legal[] = {-1,      -0.5,      -5e-324, -1e-300, -1e10, -1e19, -1e300,
+    static const double legal[] = {-1,       -0.5,      -5e-324, -1e-300, -1e10,  -1e19,  -1e300,
                                    -DBL_MAX, -INFINITY, -0.0,    5e-324,  1e-300, DBL_MIN};
     // So empty that no table could be large enough.
     static const double too_low[] = {5e-324, DBL_MIN, 1e-300, 1e-30, 1e-15};
@@ -284,8 +284,7 @@ static void struct_sizes(void **state)
         check_create(&options, BH_ERR_ARGUMENT, "table options of an unknown size");
 
         bh_context_options_init(&context_options);
-        context_options.struct_size =
-            zero ? 0 : context_options.struct_size + (uint64_t)off[i];
+        context_options.struct_size = zero ? 0 : context_options.struct_size + (uint64_t)off[i];
         made = context;
         check_status(bh_context_create("cpu", &context_options, &made), BH_ERR_ARGUMENT);
         check(made == NULL, "a failed create leaves a context");
@@ -337,8 +336,9 @@ static void init_never_overruns(void **state)
 
 static void context_arguments(void **state)
 {
-    static const char *const unknown[] = {"",      "gpu",    "CPU",     "cpu ",       "cpux",     "cud",
-                                          "cuda:", "cuda:x", "cuda:1 ", "cuda:99999", "/dev/null"};
+    static const char *const unknown[] = {"",        "gpu",        "CPU",      "cpu ",
+                                          "cpux",    "cud",        "cuda:",    "cuda:x",
+                                          "cuda:1 ", "cuda:99999", "/dev/null"};
     static const char *const absent[] = {"cuda", "cuda:0", "cuda:12"};
     bh_context_options options;
     bh_context *made = NULL;
@@ -441,28 +441,19 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
                            void *values, uint64_t n, uint8_t *outcomes)
 {
     switch (op) {
-    case BH_FIND:
-        return bh_find(table, keys, n, values, outcomes);
-    case BH_INSERT:
-        return bh_insert(table, keys, values, n, outcomes);
-    case BH_INSERT_NEW:
-        return bh_insert_new(table, keys, values, n, outcomes);
-    case BH_FIND_OR_INSERT:
-        return bh_find_or_insert(table, keys, values, n, outcomes);
-    case BH_UPDATE:
-        return bh_update(table, keys, values, n, outcomes);
-    case BH_ERASE:
-        return bh_erase(table, keys, n, outcomes);
-    case BATCH_APPLY:
-        return bh_apply(table, ops, keys, values, n, outcomes);
-    default:
-        return bh_reduce(table, (bh_op)op, keys, values, n, outcomes);
+    case BH_FIND: return bh_find(table, keys, n, values, outcomes);
+    case BH_INSERT: return bh_insert(table, keys, values, n, outcomes);
+    case BH_INSERT_NEW: return bh_insert_new(table, keys, values, n, outcomes);
+    case BH_FIND_OR_INSERT: return bh_find_or_insert(table, keys, values, n, outcomes);
+    case BH_UPDATE: return bh_update(table, keys, values, n, outcomes);
+    case BH_ERASE: return bh_erase(table, keys, n, outcomes);
+    case BATCH_APPLY: return bh_apply(table, ops, keys, values, n, outcomes);
+    default: return bh_reduce(table, (bh_op)op, keys, values, n, outcomes);
     }
 }
 
-static const int every_call[] = {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE,
-                                 BH_ADD,  BH_MIN,    BH_MAX,        BH_FIND_OR_INSERT,
-                                 BATCH_APPLY};
+static const int every_call[] = {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE,         BH_ERASE,
+                                 BH_ADD,  BH_MIN,    BH_MAX,        BH_FIND_OR_INSERT, BATCH_APPLY};
 
 /* What each call does with `values`. */
 static bool takes_values(int op)
@@ -553,14 +544,14 @@ static void misaligned_arrays(void **state)
                 continue;
             }
             for (uint32_t off = 1; off < wide.key_bytes; off++) {
-                refused(&f, "misaligned keys",
-                        call_with(f.table, op, f.all.ops, keys + off, f.all.values, n,
-                                  f.all.outcomes));
+                refused(
+                    &f, "misaligned keys",
+                    call_with(f.table, op, f.all.ops, keys + off, f.all.values, n, f.all.outcomes));
             }
             for (uint32_t off = 1; off < wide.value_bytes && takes_values(op); off++) {
-                refused(&f, "misaligned values",
-                        call_with(f.table, op, f.all.ops, f.all.keys, values + off, n,
-                                  f.all.outcomes));
+                refused(
+                    &f, "misaligned values",
+                    call_with(f.table, op, f.all.ops, f.all.keys, values + off, n, f.all.outcomes));
             }
         }
         free(keys);
@@ -596,8 +587,7 @@ static void overlapping_arrays(void **state)
         const int64_t shifts[] = {-N + 1, 0, N * KEY - 1};
         for (size_t s = 0; s < TEST_COUNT(shifts); s++) {
             uint8_t *bad = (uint8_t *)middle + shifts[s];
-            refused(&f, "outcomes over keys",
-                    call_with(f.table, op, ops, middle, values, N, bad));
+            refused(&f, "outcomes over keys", call_with(f.table, op, ops, middle, values, N, bad));
             if (takes_values(op)) {
                 refused(&f, "outcomes over values",
                         call_with(f.table, op, ops, keys, middle, N, bad));
@@ -644,15 +634,9 @@ static void overlapping_arrays(void **state)
 /* A count whose arrays cannot lie in memory is refused before anything is read. */
 static void counts_beyond_memory(void **state)
 {
-    static const uint64_t counts[] = {UINT64_MAX,
-                                      UINT64_MAX - 1,
-                                      UINT64_MAX / 2 + 1,
-                                      UINT64_MAX / 4 + 1,
-                                      UINT64_MAX / 8 + 1,
-                                      UINT64_MAX / 8 + 2,
-                                      UINT64_MAX / 16 + 2,
-                                      UINT64_C(1) << 59,
-                                      UINT64_C(1) << 56,
+    static const uint64_t counts[] = {UINT64_MAX,          UINT64_MAX - 1,     UINT64_MAX / 2 + 1,
+                                      UINT64_MAX / 4 + 1,  UINT64_MAX / 8 + 1, UINT64_MAX / 8 + 2,
+                                      UINT64_MAX / 16 + 2, UINT64_C(1) << 59,  UINT64_C(1) << 56,
                                       UINT64_C(1) << 53};
     (void)state;
     for (size_t c = 0; c < TEST_COUNT(every_call); c++) {
@@ -664,9 +648,9 @@ static void counts_beyond_memory(void **state)
                     call_with(f.table, op, f.all.ops, f.all.keys, f.all.values, counts[i],
                               f.all.outcomes));
             if (op != BH_FIND && op != BATCH_APPLY) {
-                refused(&f, "a count beyond memory, no outcomes",
-                        call_with(f.table, op, f.all.ops, f.all.keys, f.all.values, counts[i],
-                                  NULL));
+                refused(
+                    &f, "a count beyond memory, no outcomes",
+                    call_with(f.table, op, f.all.ops, f.all.keys, f.all.values, counts[i], NULL));
             }
             fixture_free(&f);
         }
@@ -685,11 +669,11 @@ static void counts_beyond_memory(void **state)
 
 static void bad_operations(void **state)
 {
-    static const int no_reduction[] = {BH_FIND,  BH_INSERT, BH_INSERT_NEW, BH_UPDATE,
-                                       BH_ERASE, BATCH_OPS, 255,           -1,
-                                       BH_FIND_OR_INSERT};
-    static const uint8_t no_op[] = {BATCH_OPS, BATCH_OPS + 1, 15, 16, 31, 32, 64, 100, 127, 128,
-                                    254,       255};
+    static const int no_reduction[] = {BH_FIND,   BH_INSERT, BH_INSERT_NEW,
+                                       BH_UPDATE, BH_ERASE,  BATCH_OPS,
+                                       255,       -1,        BH_FIND_OR_INSERT};
+    static const uint8_t no_op[] = {BATCH_OPS, BATCH_OPS + 1, 15,  16,  31,  32,
+                                    64,        100,           127, 128, 254, 255};
     static const uint64_t places[] = {0, 1, 31, 62, 63};
     (void)state;
 
@@ -719,9 +703,8 @@ static void bad_operations(void **state)
         if (!batch_is_reduction(op)) {
             continue;
         }
-        check_status(
-            bh_reduce(f.table, (bh_op)op, f.all.keys, value, FIXTURE_KEYS, f.all.outcomes),
-            BH_ERR_UNSUPPORTED);
+        check_status(bh_reduce(f.table, (bh_op)op, f.all.keys, value, FIXTURE_KEYS, f.all.outcomes),
+                     BH_ERR_UNSUPPORTED);
         fixture_check_unchanged(&f, "bh_reduce on a set");
         check_status(bh_reduce(f.table, (bh_op)op, f.all.keys, NULL, FIXTURE_KEYS, f.all.outcomes),
                      BH_ERR_UNSUPPORTED);
@@ -729,9 +712,9 @@ static void bad_operations(void **state)
         for (size_t p = 0; p < TEST_COUNT(places); p++) {
             memset(f.all.ops, BH_INSERT, FIXTURE_KEYS);
             f.all.ops[places[p]] = (uint8_t)op;
-            check_status(bh_apply(f.table, f.all.ops, f.all.keys, NULL, FIXTURE_KEYS,
-                                  f.all.outcomes),
-                         BH_ERR_UNSUPPORTED);
+            check_status(
+                bh_apply(f.table, f.all.ops, f.all.keys, NULL, FIXTURE_KEYS, f.all.outcomes),
+                BH_ERR_UNSUPPORTED);
             fixture_check_unchanged(&f, "bh_apply with a reduction on a set");
         }
     }
@@ -788,10 +771,8 @@ static void whole_table_arguments(void **state)
     check_status(bh_export(f.table, &cursor, keys, values, 8, NULL), BH_ERR_ARGUMENT);
     check_status(bh_export(f.table, &cursor, keys, keys, 8, &count), BH_ERR_ARGUMENT);
     check_status(bh_export(f.table, &cursor, keys, keys + 7, 8, &count), BH_ERR_ARGUMENT);
-    check_status(bh_export(f.table, &cursor, (char *)keys + 4, values, 7, &count),
-                 BH_ERR_ARGUMENT);
-    check_status(bh_export(f.table, &cursor, keys, (char *)values + 4, 7, &count),
-                 BH_ERR_ARGUMENT);
+    check_status(bh_export(f.table, &cursor, (char *)keys + 4, values, 7, &count), BH_ERR_ARGUMENT);
+    check_status(bh_export(f.table, &cursor, keys, (char *)values + 4, 7, &count), BH_ERR_ARGUMENT);
     check_status(bh_export(f.table, &cursor, keys, values, UINT64_MAX, &count), BH_ERR_ARGUMENT);
     check(cursor == 0, "a refused export moved the cursor");
     for (uint64_t i = 0; i < 8; i++) {

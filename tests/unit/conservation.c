@@ -49,7 +49,7 @@ typedef struct scene {
     uint64_t seed;
     uint32_t threads;
     int64_t *total;
-    uint64_t *read; // of each thread and key: what bh_find_or_insert() answered
+    uint64_t *read;               // of each thread and key: what bh_find_or_insert() answered
     atomic_uint_fast64_t running; // writers that have not ended
 } scene;
 
@@ -130,8 +130,8 @@ static void check_existence(scene *s)
         check(sum == 0 || sum == 1, "key %llu: INSERTED minus ERASED is %lld",
               (unsigned long long)k, (long long)sum);
         check(all.outcomes[k] == (sum == 1 ? BH_FOUND : BH_MISSING),
-              "key %llu: INSERTED minus ERASED is %lld, but find answers %u",
-              (unsigned long long)k, (long long)sum, all.outcomes[k]);
+              "key %llu: INSERTED minus ERASED is %lld, but find answers %u", (unsigned long long)k,
+              (long long)sum, all.outcomes[k]);
         present += sum == 1;
     }
     check(content.count == present, "export gives %llu keys, the accounts %llu",
@@ -148,9 +148,8 @@ static void add_ones(void *argument, uint32_t thread)
     rng random = random_start(s->seed * 31 + thread);
 
     for (uint64_t r = 0; r < s->rounds; r++) {
-        batch all =
-            batch_new(s->widths.key_bytes, s->widths.value_bytes,
-                      r % 8 == 0 ? 1 : 1 + random_below(&random, s->largest));
+        batch all = batch_new(s->widths.key_bytes, s->widths.value_bytes,
+                              r % 8 == 0 ? 1 : 1 + random_below(&random, s->largest));
         for (uint64_t i = 0; i < all.n; i++) {
             uint64_t k = random_below(&random, s->keys);
             batch_set(&all, i, scene_key(s, k), 1);
@@ -210,8 +209,8 @@ static void churn(void *argument, uint32_t thread)
     rng random = random_start(s->seed * 77 + thread);
 
     for (uint64_t r = 0; r < s->rounds; r++) {
-        static const int operations[] = {BH_INSERT, BH_ERASE,    BH_INSERT_NEW, BH_FIND,
-                                         BH_UPDATE, BH_ERASE,    BATCH_APPLY,   BATCH_APPLY,
+        static const int operations[] = {BH_INSERT, BH_ERASE,         BH_INSERT_NEW, BH_FIND,
+                                         BH_UPDATE, BH_ERASE,         BATCH_APPLY,   BATCH_APPLY,
                                          BH_ERASE,  BH_FIND_OR_INSERT};
         int operation = operations[random_below(&random, TEST_COUNT(operations))];
         batch all = batch_new(s->widths.key_bytes, s->widths.value_bytes,
@@ -221,8 +220,7 @@ static void churn(void *argument, uint32_t thread)
         for (uint64_t i = 0; i < all.n; i++) {
             uint64_t k = random_below(&random, s->keys);
             owner[i] = k;
-            batch_set(&all, i, scene_key(s, k),
-                      stamped(s, scene_key(s, k), random_next(&random)));
+            batch_set(&all, i, scene_key(s, k), stamped(s, scene_key(s, k), random_next(&random)));
             all.ops[i] = (uint8_t)batch_draw_op(&random, 0); // no sums: values are stamps
         }
         check_status(batch_call(s->table, operation, &all), BH_OK);
@@ -315,8 +313,8 @@ static void one_winner(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
             for (int again = 0; again < 3; again++) {
-                scene s = scene_new(test_all_widths[w], thread_counts[t],
-                                    again == 0 ? 20000 : 500, 1, test_seed() + t);
+                scene s = scene_new(test_all_widths[w], thread_counts[t], again == 0 ? 20000 : 500,
+                                    1, test_seed() + t);
                 threads_run(s.threads, claim, &s);
                 check_existence(&s);
                 batch all = batch_new(s.widths.key_bytes, s.widths.value_bytes, s.keys);
@@ -411,8 +409,8 @@ static void readers_never_miss(void **state)
     (void)state;
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
-            scene s = scene_new(test_all_widths[w], thread_counts[t], 60000, 300000,
-                                test_seed() + t);
+            scene s =
+                scene_new(test_all_widths[w], thread_counts[t], 60000, 300000, test_seed() + t);
             atomic_init(&s.running, (s.threads + 1) / 2);
             insert_stable(&s);
             threads_run(s.threads, write_or_read, &s);
@@ -667,8 +665,7 @@ static void large_batches_from_many_threads(void **state)
             test_executor_start(&executor, TEST_THREADS, 3);
             own = context_new(0, &executor.executor, NULL);
             context = which == 0 ? shared : own;
-            s = scene_new((test_widths){8, 8}, which == 0 ? 4 : 2, keys[k], 1,
-                          test_seed() + k);
+            s = scene_new((test_widths){8, 8}, which == 0 ? 4 : 2, keys[k], 1, test_seed() + k);
             s.largest = 2 * test_scaled_large(100000);
             s.rounds = 3;
             threads_run(s.threads, add_ones, &s);
@@ -695,14 +692,10 @@ static void large_batches_from_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact),
-        cmocka_unit_test(insertions_and_erasures_balance),
-        cmocka_unit_test(one_winner),
-        cmocka_unit_test(readers_never_miss),
-        cmocka_unit_test(crowded_lines),
-        cmocka_unit_test(whole_table_beside_batches),
-        cmocka_unit_test(clear_beside_batches),
-        cmocka_unit_test(large_batches_from_many_threads),
+        cmocka_unit_test(sums_are_exact),       cmocka_unit_test(insertions_and_erasures_balance),
+        cmocka_unit_test(one_winner),           cmocka_unit_test(readers_never_miss),
+        cmocka_unit_test(crowded_lines),        cmocka_unit_test(whole_table_beside_batches),
+        cmocka_unit_test(clear_beside_batches), cmocka_unit_test(large_batches_from_many_threads),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

@@ -359,9 +359,9 @@ static void seeds_are_random(void **state)
 
 static void status_names(void **state)
 {
-    static const char *const names[] = {
-        "BH_OK",         "BH_ERR_ARGUMENT", "BH_ERR_MEMORY",  "BH_ERR_FULL",   "BH_ERR_UNSUPPORTED",
-        "BH_ERR_DEVICE", "BH_ERR_IO",       "BH_ERR_CORRUPT", "BH_ERR_VERSION"};
+    static const char *const names[] = {"BH_OK",       "BH_ERR_ARGUMENT",    "BH_ERR_MEMORY",
+                                        "BH_ERR_FULL", "BH_ERR_UNSUPPORTED", "BH_ERR_DEVICE",
+                                        "BH_ERR_IO",   "BH_ERR_CORRUPT",     "BH_ERR_VERSION"};
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         check(strcmp(bh_status_name((bh_status)i), names[i]) == 0, "status %zu is called %s", i,

@@ -197,9 +197,8 @@ static void every_bit_pattern(void **state)
             for (uint64_t i = 0; i < n; i++) {
                 uint64_t expected = 0;
                 check(model_get(map, patterns[i], &expected) && batch_value(&all, i) == expected,
-                      "key %#llx has value %#llx instead of %#llx",
-                      (unsigned long long)patterns[i], (unsigned long long)batch_value(&all, i),
-                      (unsigned long long)expected);
+                      "key %#llx has value %#llx instead of %#llx", (unsigned long long)patterns[i],
+                      (unsigned long long)batch_value(&all, i), (unsigned long long)expected);
             }
             table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
             batch_free(&all);
@@ -374,9 +373,9 @@ static void keys_as_values(void **state)
                   (unsigned long long)batch_key(&all, i), (unsigned long long)batch_value(&all, i));
         }
         // Overlapping by a part is allowed as well: values begin one element after the keys.
-        check_status(bh_insert(table, all.keys, (char *)all.keys + widths.key_bytes, n - 1,
-                               all.outcomes),
-                     BH_OK);
+        check_status(
+            bh_insert(table, all.keys, (char *)all.keys + widths.key_bytes, n - 1, all.outcomes),
+            BH_OK);
         check_status(bh_find(table, all.keys, n, all.values, NULL), BH_OK);
         for (uint64_t i = 0; i + 1 < n; i++) {
             check(batch_value(&all, i) == batch_key(&all, i + 1), "values that overlap the keys");
@@ -457,7 +456,7 @@ static void find_or_insert_leaves_the_value(void **state)
             for (uint64_t i = 0; i < n; i++) {
                 const uint64_t inserted = i % 3 == 0 ? 0 : i % 2 == 0 ? 1 : 2; // in which round
                 const bool there = inserted < round;
-                const uint8_t expected = there ? BH_FOUND
+                const uint8_t expected = there                   ? BH_FOUND
                                          : all.ops[i] == BH_FIND ? BH_MISSING
                                                                  : BH_INSERTED;
                 check(all.outcomes[i] == expected, "round %llu, element %llu: outcome %u",
@@ -467,7 +466,8 @@ static void find_or_insert_leaves_the_value(void **state)
                       (unsigned long long)i, (unsigned long long)batch_value(&all, i));
             }
         }
-        check(table_stats(table).keys == n, "%llu keys", (unsigned long long)table_stats(table).keys);
+        check(table_stats(table).keys == n, "%llu keys",
+              (unsigned long long)table_stats(table).keys);
         // Without outcomes, and without values where there are none.
         for (uint64_t i = 0; i < n; i++) {
             batch_set(&all, i, random_key(widths.key_bytes, 6, i + n / 2), 1);
@@ -497,7 +497,8 @@ static void find_or_insert_of_equal_keys(void **state)
         for (size_t d = 0; d < TEST_COUNT(distinct_keys) * TEST_COUNT(sizes) * 4; d++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t distinct = distinct_keys[d % TEST_COUNT(distinct_keys)];
-            const uint64_t n = test_scaled(sizes[d / TEST_COUNT(distinct_keys) % TEST_COUNT(sizes)]);
+            const uint64_t n =
+                test_scaled(sizes[d / TEST_COUNT(distinct_keys) % TEST_COUNT(sizes)]);
             const bool mixed = d / TEST_COUNT(distinct_keys) / TEST_COUNT(sizes) % 2 == 1;
             const bool ordered = d / TEST_COUNT(distinct_keys) / TEST_COUNT(sizes) / 2 == 1;
             bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
@@ -516,7 +517,8 @@ static void find_or_insert_of_equal_keys(void **state)
             for (uint64_t i = 0; i < n; i++) {
                 const bool other = mixed && i % 5 == 4;
                 owner[i] = random_below(&random, distinct);
-                batch_set(&all, i, random_key(widths.key_bytes, 1, other ? distinct + i : owner[i]), i);
+                batch_set(&all, i, random_key(widths.key_bytes, 1, other ? distinct + i : owner[i]),
+                          i);
                 all.ops[i] = other ? BH_ERASE : BH_FIND_OR_INSERT;
                 if (!other && first[owner[i]] == n) {
                     first[owner[i]] = i;
@@ -535,8 +537,8 @@ static void find_or_insert_of_equal_keys(void **state)
                     check(all.outcomes[i] == BH_MISSING, "erase answered %u", all.outcomes[i]);
                     continue;
                 }
-                check(winner[owner[i]] < n && (all.outcomes[i] == BH_FOUND ||
-                                               winner[owner[i]] == i),
+                check(winner[owner[i]] < n &&
+                          (all.outcomes[i] == BH_FOUND || winner[owner[i]] == i),
                       "element %llu answered %u", (unsigned long long)i, all.outcomes[i]);
                 check(widths.value_bytes == 0 || batch_value(&all, i) == winner[owner[i]],
                       "%llu of %llu elements: number %llu has value %llu, and %llu was inserted",
@@ -575,11 +577,10 @@ static void find_or_insert_into_a_full_table(void **state)
             batch_set(&all, i, random_key(widths.key_bytes, 8, i), value_of(i));
         }
         for (uint64_t first = 0; first < n; first += n / 10) {
-            status = bh_insert(table, (char *)all.keys + first * widths.key_bytes,
-                               widths.value_bytes > 0
-                                   ? (char *)all.values + first * widths.value_bytes
-                                   : NULL,
-                               n / 10, before + first);
+            status = bh_insert(
+                table, (char *)all.keys + first * widths.key_bytes,
+                widths.value_bytes > 0 ? (char *)all.values + first * widths.value_bytes : NULL,
+                n / 10, before + first);
             check(status == BH_OK || status == BH_ERR_FULL, "%s", bh_status_name(status));
         }
         for (uint64_t i = 0; i < n; i++) {
@@ -651,8 +652,7 @@ static void duplicates_in_one_call(void **state)
             }
             // erase: exactly one ERASED for each key, whatever the others saw.
             check_status(batch_call(table, BH_ERASE, &all), BH_OK);
-            check(batch_count(&all, BH_ERASED) == used &&
-                      batch_count(&all, BH_MISSING) == n - used,
+            check(batch_count(&all, BH_ERASED) == used && batch_count(&all, BH_MISSING) == n - used,
                   "%llu keys were erased %llu times", (unsigned long long)used,
                   (unsigned long long)batch_count(&all, BH_ERASED));
             check(table_stats(table).keys == 0, "keys are left after all were erased");
@@ -665,8 +665,7 @@ static void duplicates_in_one_call(void **state)
             check_status(batch_call(table, BH_FIND, &kept), BH_OK);
             for (uint64_t k = 0; k < distinct; k++) {
                 uint64_t from = batch_value(&kept, k);
-                check(widths.value_bytes == 0 || winner[k] == n ||
-                          (from < n && owner[from] == k),
+                check(widths.value_bytes == 0 || winner[k] == n || (from < n && owner[from] == k),
                       "key %llu has a value that was never given for it", (unsigned long long)k);
             }
             free(winner);
@@ -771,9 +770,9 @@ static void reduce_onto_few_keys_when_full(void **state)
         }
         check(batch_count(&all, BH_NOT_DONE) > 0 && batch_count(&all, BH_INSERTED) > 0 &&
                   batch_count(&all, BH_NOT_DONE) + batch_count(&all, BH_INSERTED) +
-                          batch_count(&all, BH_ASSIGNED) == n,
-              "%llu elements were not done",
-              (unsigned long long)batch_count(&all, BH_NOT_DONE));
+                          batch_count(&all, BH_ASSIGNED) ==
+                      n,
+              "%llu elements were not done", (unsigned long long)batch_count(&all, BH_NOT_DONE));
         table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
         model_free(map);
         batch_free(&all);
@@ -829,8 +828,8 @@ static void ordered_is_sequential(void **state)
                     check(batch_value(&all, i) == given[i],
                           "element %llu (%s in %s): value %#llx instead of %#llx",
                           (unsigned long long)i, batch_operation_name((int)op),
-                          batch_operation_name(operation),
-                          (unsigned long long)batch_value(&all, i), (unsigned long long)given[i]);
+                          batch_operation_name(operation), (unsigned long long)batch_value(&all, i),
+                          (unsigned long long)given[i]);
                 }
                 table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
                 free(given);

@@ -24,8 +24,7 @@ typedef struct arrays {
 
 static arrays arrays_new(uint64_t salt)
 {
-    arrays a = {test_allocate(N * 8), test_allocate(N * 8), test_allocate(N * 8),
-                test_allocate(N)};
+    arrays a = {test_allocate(N * 8), test_allocate(N * 8), test_allocate(N * 8), test_allocate(N)};
     for (uint64_t i = 0; i < N; i++) {
         a.keys[i] = random_key(8, salt, i);
         a.values[i] = random_mix64(i + salt);

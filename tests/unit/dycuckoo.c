@@ -78,9 +78,8 @@ static void every_key_finds_a_place(void **state)
 
     for (size_t c = 0; c < TEST_COUNT(cases); c++) {
         for (uint32_t d = 2; d <= 8; d += 2) {
-            bh_table_options options =
-                table_options(cases[c].widths.key_bytes, cases[c].widths.value_bytes,
-                              test_scaled(100000));
+            bh_table_options options = table_options(
+                cases[c].widths.key_bytes, cases[c].widths.value_bytes, test_scaled(100000));
             bh_table *table = NULL;
             bh_table_stats stats;
             batch all;
@@ -170,8 +169,8 @@ static void fill_stays_between_its_bounds(void **state)
                   (unsigned long long)stats.grows, (unsigned long long)stats.shrinks);
             // Whole pages, so that a few of them say nothing.
             check(stats.bytes_total < most_bytes / 2 || most_bytes < 262144,
-                  "%llu of %llu bytes were kept",
-                  (unsigned long long)stats.bytes_total, (unsigned long long)most_bytes);
+                  "%llu of %llu bytes were kept", (unsigned long long)stats.bytes_total,
+                  (unsigned long long)most_bytes);
             bh_table_destroy(table);
         }
     }
@@ -209,8 +208,7 @@ static void floors_and_compact(void **state)
         check(stats.slots <= table_stats(fitting).slots &&
                   stats.bytes_total <= table_stats(fitting).bytes_total,
               "mode %d: %llu slots after compact, a new table has %llu", mode,
-              (unsigned long long)stats.slots,
-              (unsigned long long)table_stats(fitting).slots);
+              (unsigned long long)stats.slots, (unsigned long long)table_stats(fitting).slots);
         check_status(bh_compact(table), BH_OK);
         check(table_stats(table).slots == stats.slots, "a second compact changed the size");
 
@@ -218,8 +216,7 @@ static void floors_and_compact(void **state)
         all.n = n;
         check_status(batch_call(table, BH_ERASE, &all), BH_OK);
         check(table_stats(table).keys == 0 &&
-                  (mode == 2 || table_stats(table).slots < stats.slots / 2 ||
-                   stats.slots < 8192),
+                  (mode == 2 || table_stats(table).slots < stats.slots / 2 || stats.slots < 8192),
               "mode %d: %llu slots are left", mode, (unsigned long long)table_stats(table).slots);
         check_status(bh_compact(table), BH_OK);
         check(table_stats(table).slots < 200, "an empty table has %llu slots after compact",
@@ -482,9 +479,8 @@ static void refused_decommit(void **state)
 
         check_status(batch_call(table, BH_INSERT, &all), BH_OK);
         check_holds(table, widths, 0, n);
-        check(turn == 0 || table_stats(table).bytes_total == bytes,
-              "%llu bytes, and %llu before", (unsigned long long)table_stats(table).bytes_total,
-              (unsigned long long)bytes);
+        check(turn == 0 || table_stats(table).bytes_total == bytes, "%llu bytes, and %llu before",
+              (unsigned long long)table_stats(table).bytes_total, (unsigned long long)bytes);
         bytes = table_stats(table).bytes_total;
         check_status(batch_call(table, BH_ERASE, &all), BH_OK);
         check(table_stats(table).bytes_total == bytes, "memory was counted as given back");
@@ -530,8 +526,8 @@ static void theorem1_spreads(void **state)
 
         held[subtable] = 0;
         for (i = 0; i < bh_dy_buckets(g, (uint32_t)subtable); i++) {
-            held[subtable] += bh_count(bh_dy_used(
-                bh_load64(bh_dy_at(g->subtable[subtable].lines + BH_DY_LINE * i)), 7));
+            held[subtable] += bh_count(
+                bh_dy_used(bh_load64(bh_dy_at(g->subtable[subtable].lines + BH_DY_LINE * i)), 7));
         }
     }
     check((double)held[0] > 1.3 * (double)held[1] && (double)held[0] < 1.55 * (double)held[1],
@@ -547,14 +543,10 @@ static void theorem1_spreads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_finds_a_place),
-        cmocka_unit_test(fill_stays_between_its_bounds),
-        cmocka_unit_test(floors_and_compact),
-        cmocka_unit_test(promises_hold_while_uneven),
-        cmocka_unit_test(halving_is_undone),
-        cmocka_unit_test(ordinary_keys_are_welcome),
-        cmocka_unit_test(refused_decommit),
-        cmocka_unit_test(theorem1_spreads),
+        cmocka_unit_test(every_key_finds_a_place), cmocka_unit_test(fill_stays_between_its_bounds),
+        cmocka_unit_test(floors_and_compact),      cmocka_unit_test(promises_hold_while_uneven),
+        cmocka_unit_test(halving_is_undone),       cmocka_unit_test(ordinary_keys_are_welcome),
+        cmocka_unit_test(refused_decommit),        cmocka_unit_test(theorem1_spreads),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

@@ -38,12 +38,10 @@ enum { RANDOM_KEYS, SEQUENTIAL_KEYS, STRIDED_KEYS, PATTERNS };
 static uint64_t pattern_key(int pattern, uint32_t key_bytes, uint64_t i)
 {
     switch (pattern) {
-    case SEQUENTIAL_KEYS:
-        return i;
+    case SEQUENTIAL_KEYS: return i;
     case STRIDED_KEYS: // a power of two that leaves room for the counts used here
         return key_bytes == 4 ? (i * 4096) | (i >> 20) : i << 32;
-    default:
-        return random_key(key_bytes, 99, i);
+    default: return random_key(key_bytes, 99, i);
     }
 }
 
@@ -93,22 +91,21 @@ static void capacity_is_kept(void **state)
                 // Every small capacity: there an unlucky choice of buckets matters most.
                 uint64_t step = TEST_SANITIZER ? 17 : seed == 0 ? 1 : 7;
                 for (uint64_t capacity = 1 + seed; capacity <= 160; capacity += step) {
-                    bh_table_options options = table_options(test_all_widths[w].key_bytes,
-                                                             test_all_widths[w].value_bytes,
-                                                             capacity);
+                    bh_table_options options = table_options(
+                        test_all_widths[w].key_bytes, test_all_widths[w].value_bytes, capacity);
                     bh_table *table = NULL;
                     options.seed = test_seed() + seed;
                     options.seed_fixed = 1;
                     table = table_with(context, &options);
-                    check_room(table, test_all_widths[w], pattern, capacity,
-                               test_seed() + seed, "capacity");
+                    check_room(table, test_all_widths[w], pattern, capacity, test_seed() + seed,
+                               "capacity");
                     bh_table_destroy(table);
                 }
             }
             for (size_t c = 0; c < TEST_COUNT(large); c++) {
-                bh_table_options options = table_options(test_all_widths[w].key_bytes,
-                                                         test_all_widths[w].value_bytes,
-                                                         test_scaled(large[c]));
+                bh_table_options options =
+                    table_options(test_all_widths[w].key_bytes, test_all_widths[w].value_bytes,
+                                  test_scaled(large[c]));
                 bh_table *table = NULL;
                 options.seed = test_seed() + c;
                 options.seed_fixed = 1;
@@ -130,9 +127,8 @@ static void small_capacities_are_kept_for_many_seeds(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t c = 0; c < TEST_COUNT(capacities); c++) {
             for (uint64_t seed = 0; seed < (TEST_SANITIZER ? 10 : 300); seed++) {
-                bh_table_options options =
-                    table_options(test_all_widths[w].key_bytes, test_all_widths[w].value_bytes,
-                                  capacities[c]);
+                bh_table_options options = table_options(
+                    test_all_widths[w].key_bytes, test_all_widths[w].value_bytes, capacities[c]);
                 bh_table *table = NULL;
                 options.seed = random_mix64(test_seed() + seed);
                 options.seed_fixed = 1;
@@ -169,8 +165,8 @@ static void capacity_is_kept_at_other_fills(void **state)
                     table = table_with(context, &options);
                     (void)snprintf(what, sizeof what, "capacity (max_fill %g, %u subtables)",
                                    fills[f], subtables[d]);
-                    check_room(table, test_all_widths[w], RANDOM_KEYS, capacity,
-                               test_seed() + c, what);
+                    check_room(table, test_all_widths[w], RANDOM_KEYS, capacity, test_seed() + c,
+                               what);
                     bh_table_destroy(table);
                 }
             }
@@ -188,8 +184,7 @@ static void reserve_is_kept(void **state)
         for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
             const test_widths widths = test_all_widths[w];
             const uint64_t keys = test_scaled(sizes[s]);
-            bh_table_options options =
-                table_options(widths.key_bytes, widths.value_bytes, 1);
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
             bh_table *table = NULL;
             batch first = pattern_batch(widths, RANDOM_KEYS, 0, keys);
             batch more = pattern_batch(widths, RANDOM_KEYS, keys, 2 * keys);
@@ -212,8 +207,8 @@ static void reserve_is_kept(void **state)
             batch_check_all(&more, BH_INSERTED);
             check(table_stats(table).grows == reserved.grows,
                   "reserve(%llu): grew while %llu keys were inserted (%u/%u bytes)",
-                  (unsigned long long)(3 * keys), (unsigned long long)(2 * keys),
-                  widths.key_bytes, widths.value_bytes);
+                  (unsigned long long)(3 * keys), (unsigned long long)(2 * keys), widths.key_bytes,
+                  widths.value_bytes);
             check_status(batch_call(table, BH_FIND, &first), BH_OK);
             batch_check_all(&first, BH_FOUND);
             for (uint64_t i = 0; i < keys && widths.value_bytes > 0; i++) {
@@ -241,8 +236,7 @@ static void max_fill_is_kept(void **state)
                 const uint64_t n = batch_sizes[b];
                 // The smallest table takes 160 keys of 4 bytes before it grows.
                 const uint64_t batches = n == 1 ? (TEST_SANITIZER ? 250 : 600) : test_scaled(60);
-                bh_table_options options =
-                    table_options(widths.key_bytes, widths.value_bytes, 1);
+                bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
                 bh_table *table = NULL;
                 bh_table_stats stats;
                 uint64_t slots = 0;
@@ -258,9 +252,8 @@ static void max_fill_is_kept(void **state)
                     check(stats.keys == (i + 1) * n, "%llu keys instead of %llu",
                           (unsigned long long)stats.keys, (unsigned long long)((i + 1) * n));
                     check((double)stats.keys <= fills[f] * (double)stats.slots,
-                          "%llu keys in %llu slots, max_fill is %g",
-                          (unsigned long long)stats.keys, (unsigned long long)stats.slots,
-                          fills[f]);
+                          "%llu keys in %llu slots, max_fill is %g", (unsigned long long)stats.keys,
+                          (unsigned long long)stats.slots, fills[f]);
                     check((double)stats.max_keys <= fills[f] * (double)stats.slots,
                           "max_keys is %llu of %llu slots, max_fill is %g",
                           (unsigned long long)stats.max_keys, (unsigned long long)stats.slots,

@@ -406,8 +406,7 @@ static void small_keys(void **state)
             check_status(batch_call(table, (int)op, &small), BH_OK);
             for (uint64_t i = 0; i < small.n; i++) {
                 uint64_t operand = widths.value_bytes == 0 || round == 0 ? 0 : 1000 + i;
-                const bh_outcome expected =
-                    model_apply(map, op, widths.value_bytes, i, &operand);
+                const bh_outcome expected = model_apply(map, op, widths.value_bytes, i, &operand);
                 check(small.outcomes[i] == (uint8_t)expected,
                       "seed %llu: %s of key %llu: outcome %u instead of %u",
                       (unsigned long long)seed, batch_operation_name((int)op),
@@ -485,8 +484,7 @@ static void generations(void **state)
         check_holds(table, widths, 0, n, 0);
         check(table_stats(table).keys_moved <= 10 * n * log2_up(n / BUFFER),
               "%llu keys in calls of %llu: %llu were moved", (unsigned long long)n,
-              (unsigned long long)ways[c].call,
-              (unsigned long long)table_stats(table).keys_moved);
+              (unsigned long long)ways[c].call, (unsigned long long)table_stats(table).keys_moved);
         check(table_stats(table).shrinks == 0, "a table that was only filled shrank");
         batch_free(&all);
         bh_table_destroy(table);
@@ -668,8 +666,8 @@ static void compact_after_repeats(void **state)
     check_status(bh_compact(table), BH_OK);
     // On a GPU it is built from what is left of equal keys.
     check(test_on_gpu() || table_stats(table).bytes_total < bytes / 4,
-          "%llu bytes before compact, %llu after",
-          (unsigned long long)bytes, (unsigned long long)table_stats(table).bytes_total);
+          "%llu bytes before compact, %llu after", (unsigned long long)bytes,
+          (unsigned long long)table_stats(table).bytes_total);
     check_holds(table, widths, 0, 3000, 0);
     batch_free(&all);
     bh_table_destroy(table);
@@ -682,8 +680,7 @@ static void compact_after_repeats(void **state)
     table = fight_table(widths);
     check_status(batch_call(table, BH_INSERT, &all), BH_OK);
     check(table_stats(table).bytes_total < (test_on_gpu() ? bytes + 1 : bytes / 4),
-          "%llu bytes for 3000 keys",
-          (unsigned long long)table_stats(table).bytes_total);
+          "%llu bytes for 3000 keys", (unsigned long long)table_stats(table).bytes_total);
     check_holds(table, widths, 0, 3000, 0);
     batch_free(&all);
     bh_table_destroy(table);
@@ -875,12 +872,11 @@ static void options_are_checked(void **state)
         double max_fill;
         bool legal;
     } cases[] = {
-        {0, 0, 0, true},          {1.03, 0, 0, true},     {2, 0, 0, true},
-        {1.02, 0, 0, false},      {2.01, 0, 0, false},    {-1.5, 0, 0, false},
-        {1e300, 0, 0, false},     {1.5, -1, 0, true},     {1.5, 0.36, 0, true},
-        {1.5, 0.38, 0, false},    {1.5, 0, 0.48, false},  {1.5, 0, 0.49, true},
-        {1.5, 0, 1, true},        {1.5, 0, 1.01, false},  {2.0, 0, 0.39, false},
-        {1.03, 0.6, 0, false},    {1.5, 0, -0.5, false},
+        {0, 0, 0, true},       {1.03, 0, 0, true},    {2, 0, 0, true},       {1.02, 0, 0, false},
+        {2.01, 0, 0, false},   {-1.5, 0, 0, false},   {1e300, 0, 0, false},  {1.5, -1, 0, true},
+        {1.5, 0.36, 0, true},  {1.5, 0.38, 0, false}, {1.5, 0, 0.48, false}, {1.5, 0, 0.49, true},
+        {1.5, 0, 1, true},     {1.5, 0, 1.01, false}, {2.0, 0, 0.39, false}, {1.03, 0.6, 0, false},
+        {1.5, 0, -0.5, false},
     };
     const double nan = strtod("nan", NULL);
     (void)state;
@@ -977,18 +973,17 @@ static void budgets(void **state)
                 pairs content;
 
                 // What half of them need in one generation, whose tail has room for some thousand.
-                const uint64_t budget =
-                    n / 2 * (pair * 206 / 100 + 1) + 5000 * (pair + 1) + 20000;
+                const uint64_t budget = n / 2 * (pair * 206 / 100 + 1) + 5000 * (pair + 1) + 20000;
                 set_budget(&options, budget);
                 table = table_with(context, &options);
                 for (uint64_t first = 0, part = 0; first < n; first += part) {
                     bh_status answer;
                     part = n - first < calls[c] ? n - first : calls[c];
                     memset(all.outcomes + first, BATCH_UNTOUCHED, part);
-                    answer = bh_insert(table, keys + first * widths.key_bytes,
-                                       widths.value_bytes ? values + first * widths.value_bytes
-                                                          : NULL,
-                                       part, all.outcomes + first);
+                    answer =
+                        bh_insert(table, keys + first * widths.key_bytes,
+                                  widths.value_bytes ? values + first * widths.value_bytes : NULL,
+                                  part, all.outcomes + first);
                     check(answer == BH_OK || answer == BH_ERR_FULL, "%s", bh_status_name(answer));
                     status = answer != BH_OK ? answer : status;
                     check(table_stats(table).bytes_total <= budget, "%llu bytes, %llu allowed",
@@ -998,8 +993,7 @@ static void budgets(void **state)
                 inserted = batch_count(&all, BH_INSERTED);
                 check(inserted + batch_count(&all, BH_NOT_DONE) == n, "another outcome");
                 check((status == BH_OK) == (inserted == n), "%s with %llu of %llu inserted",
-                      bh_status_name(status), (unsigned long long)inserted,
-                      (unsigned long long)n);
+                      bh_status_name(status), (unsigned long long)inserted, (unsigned long long)n);
                 check(inserted >= n / 4 && inserted < n,
                       "%llu of %llu in a budget for a half (%u/%u bytes, calls of %llu)",
                       (unsigned long long)inserted, (unsigned long long)n, widths.key_bytes,
@@ -1124,9 +1118,9 @@ static void refused_requests(void **state)
             bytes = table_stats(table).bytes_total;
             status = bh_compact(table);
             check(status == BH_OK || status == BH_ERR_MEMORY, "%s", bh_status_name(status));
-            check(table_stats(table).bytes_total <= bytes,
-                  "compact (%s) made %llu bytes of %llu", bh_status_name(status),
-                  (unsigned long long)table_stats(table).bytes_total, (unsigned long long)bytes);
+            check(table_stats(table).bytes_total <= bytes, "compact (%s) made %llu bytes of %llu",
+                  bh_status_name(status), (unsigned long long)table_stats(table).bytes_total,
+                  (unsigned long long)bytes);
             bytes = table_stats(table).bytes_total;
             all.n = n / 10 * 9;
             check_status(batch_call(table, BH_UPDATE, &all), BH_OK);

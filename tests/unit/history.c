@@ -128,29 +128,29 @@ static bool story_has_an_order(const story *s)
  * those from MOVED_INTERVAL on are done to the record of a good history. */
 typedef enum fault {
     NO_FAULT,
-    LOST_INSERT,      // answers INSERTED and stores nothing
-    LOST_ERASE,       // answers ERASED, and the key stays
-    SECOND_COPY,      // an insert does not see the key that is there, and answers INSERTED
-    LOST_ASSIGNMENT,  // answers ASSIGNED, and the old value stays
-    MISSED_KEY,       // a find, update or erase does not see the key
-    STALE_READ,       // a find reads what an earlier operation has overwritten
-    FOREIGN_VALUE,    // a find reads what nobody has written
-    COUNTED_TWICE,    // a reduce
-    NOT_COUNTED,      // a reduce
-    OVERWRITTEN,      // insert_new or find_or_insert answers FOUND and assigns
-    INSERTED_ANYWAY,  // update answers MISSING and inserts
-    HALF_DONE,        // answers NOT_DONE and has an effect
-    MOVED_INTERVAL,   // an effect outside of its interval
-    SWAPPED,          // two that do not overlap have taken effect in the wrong order
-    CHAIN_REVERSED,   // two of an ordered call in the wrong order
-    WRONG_END,        // the table holds something else in the end
+    LOST_INSERT,     // answers INSERTED and stores nothing
+    LOST_ERASE,      // answers ERASED, and the key stays
+    SECOND_COPY,     // an insert does not see the key that is there, and answers INSERTED
+    LOST_ASSIGNMENT, // answers ASSIGNED, and the old value stays
+    MISSED_KEY,      // a find, update or erase does not see the key
+    STALE_READ,      // a find reads what an earlier operation has overwritten
+    FOREIGN_VALUE,   // a find reads what nobody has written
+    COUNTED_TWICE,   // a reduce
+    NOT_COUNTED,     // a reduce
+    OVERWRITTEN,     // insert_new or find_or_insert answers FOUND and assigns
+    INSERTED_ANYWAY, // update answers MISSING and inserts
+    HALF_DONE,       // answers NOT_DONE and has an effect
+    MOVED_INTERVAL,  // an effect outside of its interval
+    SWAPPED,         // two that do not overlap have taken effect in the wrong order
+    CHAIN_REVERSED,  // two of an ordered call in the wrong order
+    WRONG_END,       // the table holds something else in the end
     FAULTS
 } fault;
 
 static const char *const fault_names[] = {
-    "no fault",      "lost insert",     "lost erase",    "second copy",    "lost assignment",
-    "missed key",    "stale read",      "foreign value", "counted twice",  "not counted",
-    "overwritten",   "inserted anyway", "half done",     "moved interval", "swapped",
+    "no fault",       "lost insert",     "lost erase",    "second copy",    "lost assignment",
+    "missed key",     "stale read",      "foreign value", "counted twice",  "not counted",
+    "overwritten",    "inserted anyway", "half done",     "moved interval", "swapped",
     "chain reversed", "wrong end",
 };
 
@@ -252,8 +252,7 @@ static bool take_effect(history_event *event, uint32_t value_bytes, key_state *k
             return true;
         }
         break;
-    default:
-        break;
+    default: break;
     }
     return false;
 }
@@ -263,8 +262,7 @@ static void story_join(story *s, uint64_t i)
 {
     const history_event *before = &s->events[i - 1];
     const uint64_t chain = before->chain != 0 ? before->chain : i;
-    const uint64_t begin =
-        before->begin < s->events[i].begin ? before->begin : s->events[i].begin;
+    const uint64_t begin = before->begin < s->events[i].begin ? before->begin : s->events[i].begin;
     const uint64_t end = before->end > s->events[i].end ? before->end : s->events[i].end;
 
     s->events[i].chain = s->events[i - 1].chain = chain;
@@ -323,8 +321,8 @@ static bool story_write(story *s, rng *random, uint64_t count, uint64_t overlap,
 
         event->op = batch_draw_op(random, s->value_bytes);
         // Mostly few values, so that histories have several explanations.
-        event->operand = random_below(random, 5) == 0 ? random_next(random)
-                                                      : random_below(random, 4);
+        event->operand =
+            random_below(random, 5) == 0 ? random_next(random) : random_below(random, 4);
         event->operand &= test_width_mask(s->value_bytes);
         event->begin = instant - random_below(random, overlap * 5);
         event->end = instant + random_below(random, overlap * 5);
@@ -402,8 +400,7 @@ static bool story_spoil(story *s, rng *random, fault f)
             s->value_after = s->present_after ? s->value : 0;
         }
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -528,13 +525,11 @@ static void judges_agree(void **state)
                           (fault)random_below(&random, FAULTS));
         for (uint64_t changes = random_below(&random, 3); changes > 0; changes--) {
             history_event *event = &s->events[random_below(&random, s->count)];
-            static const uint8_t outcomes[] = {BH_MISSING,  BH_FOUND,  BH_INSERTED,
-                                               BH_ASSIGNED, BH_ERASED, BH_NOT_DONE,
+            static const uint8_t outcomes[] = {BH_MISSING,      BH_FOUND,  BH_INSERTED,
+                                               BH_ASSIGNED,     BH_ERASED, BH_NOT_DONE,
                                                HISTORY_NOT_SAID};
             switch (random_below(&random, 4)) {
-            case 0:
-                event->outcome = outcomes[random_below(&random, TEST_COUNT(outcomes))];
-                break;
+            case 0: event->outcome = outcomes[random_below(&random, TEST_COUNT(outcomes))]; break;
             case 1:
                 if (batch_reads((int)event->op)) {
                     event->answer = random_below(&random, 4) & test_width_mask(s->value_bytes);
@@ -547,9 +542,9 @@ static void judges_agree(void **state)
                 }
                 break;
             default:
-                (void)story_spoil(s, &random,
-                                  (fault)(MOVED_INTERVAL +
-                                          random_below(&random, FAULTS - MOVED_INTERVAL)));
+                (void)story_spoil(
+                    s, &random,
+                    (fault)(MOVED_INTERVAL + random_below(&random, FAULTS - MOVED_INTERVAL)));
                 break;
             }
         }
@@ -608,10 +603,8 @@ static void sums_may_wrap(void **state)
             .op = BH_ADD, .operand = operands[i], .outcome = BH_ASSIGNED, .end = 10 + i};
         s->value_after += operands[i];
     }
-    s->events[s->count++] = (history_event){.op = BH_FIND,
-                                            .answer = (1ull << 63) + (1ull << 62),
-                                            .outcome = BH_FOUND,
-                                            .end = 100};
+    s->events[s->count++] = (history_event){
+        .op = BH_FIND, .answer = (1ull << 63) + (1ull << 62), .outcome = BH_FOUND, .end = 100};
     check(story_judge(s) == HISTORY_GOOD, "a sum that wraps was not accepted");
     s->events[s->count - 1].answer += 100;
     check(story_judge(s) == HISTORY_BAD, "a sum that none make was accepted");

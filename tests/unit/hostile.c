@@ -78,21 +78,11 @@ static uint64_t family_key(int family, uint32_t key_bytes, uint64_t i)
     uint64_t key = i;
 
     switch (family) {
-    case DOWNWARDS:
-        key = ~i;
-        break;
-    case SHIFTED_8:
-        key = i << 8;
-        break;
-    case SHIFTED_16:
-        key = i << 16;
-        break;
-    case HIGH_BITS:
-        key = (i << (bits - 16)) | 0x1234;
-        break;
-    case BIT_REVERSED:
-        key = reversed(i, bits);
-        break;
+    case DOWNWARDS: key = ~i; break;
+    case SHIFTED_8: key = i << 8; break;
+    case SHIFTED_16: key = i << 16; break;
+    case HIGH_BITS: key = (i << (bits - 16)) | 0x1234; break;
+    case BIT_REVERSED: key = reversed(i, bits); break;
     case TWO_BITS: // one bit of the low half, and a counter in the rest
         key = ((i / 16) << 16) | (1u << (i % 16));
         break;
@@ -102,8 +92,7 @@ static uint64_t family_key(int family, uint32_t key_bytes, uint64_t i)
     case GRID: // x and y packed into one number
         key = ((i % 256) << (bits / 2)) | (i / 256);
         break;
-    default:
-        break;
+    default: break;
     }
     return key & test_width_mask(key_bytes);
 }
@@ -212,8 +201,8 @@ static void to_the_brim(void **state)
                 free(there);
                 continue; // an empty table may need more than one page
             }
-            check(status == BH_OK, "no table within %llu bytes: %s",
-                  (unsigned long long)budgets[b], bh_error_detail());
+            check(status == BH_OK, "no table within %llu bytes: %s", (unsigned long long)budgets[b],
+                  bh_error_detail());
             for (int full = 0; full < 20;) {
                 batch some = batch_new(widths.key_bytes, widths.value_bytes, 37);
                 for (uint64_t i = 0; i < some.n; i++) {
@@ -499,10 +488,8 @@ static void one_pair_of_buckets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structured_keys),
-        cmocka_unit_test(one_key_only),
-        cmocka_unit_test(to_the_brim),
-        cmocka_unit_test(turnover_does_not_grow),
+        cmocka_unit_test(structured_keys),     cmocka_unit_test(one_key_only),
+        cmocka_unit_test(to_the_brim),         cmocka_unit_test(turnover_does_not_grow),
         cmocka_unit_test(one_pair_of_buckets),
     };
     if (!test_target_runs()) {

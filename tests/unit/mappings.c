@@ -61,8 +61,8 @@ static void small_tables(void **state)
         }
         taken = mappings() - before;
         printf("%d tables of design %d take %lld mappings\n", TABLES, design, (long long)taken);
-        check(before == 0 || (int64_t)taken <= (int64_t)most, "%d tables take %llu mappings", TABLES,
-              (unsigned long long)taken);
+        check(before == 0 || (int64_t)taken <= (int64_t)most, "%d tables take %llu mappings",
+              TABLES, (unsigned long long)taken);
         for (int i = 0; i < TABLES; i++) {
             bh_table_destroy(tables[i]);
         }

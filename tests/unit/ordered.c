@@ -107,8 +107,8 @@ static uint64_t call_and_compare(bh_table *table, model *map, int operation, bat
         bh_op op = element_op(all, operation, i);
 
         if (all->outcomes[i] == BH_NOT_DONE) {
-            check(batch_inserts((int)op),
-                  "element %llu needs no room and was not done", (unsigned long long)i);
+            check(batch_inserts((int)op), "element %llu needs no room and was not done",
+                  (unsigned long long)i);
             undone++;
         } else {
             bh_outcome expected =
@@ -121,9 +121,9 @@ static uint64_t call_and_compare(bh_table *table, model *map, int operation, bat
         }
         check(batch_value(all, i) == given[i],
               "element %llu (%s in %s, key %#llx): value %#llx instead of %#llx",
-              (unsigned long long)i, batch_operation_name((int)op),
-              batch_operation_name(operation), (unsigned long long)batch_key(all, i),
-              (unsigned long long)batch_value(all, i), (unsigned long long)given[i]);
+              (unsigned long long)i, batch_operation_name((int)op), batch_operation_name(operation),
+              (unsigned long long)batch_key(all, i), (unsigned long long)batch_value(all, i),
+              (unsigned long long)given[i]);
     }
     free(given);
     table_check_equals_model(table, all->key_bytes, all->value_bytes, map);
@@ -214,7 +214,7 @@ static void one_by_one_in_any_order_of_tasks(void **state)
  * more than one wave. */
 static void several_chunks(void **state)
 {
-    const uint64_t n = TEST_SANITIZER && test_on_gpu() ? 2 * LEAST
+    const uint64_t n = TEST_SANITIZER && test_on_gpu()   ? 2 * LEAST
                        : TEST_SANITIZER || test_on_gpu() ? CHUNK + 5
                                                          : 2 * (uint64_t)CHUNK + 12345;
     const uint64_t distinct = 100000;
@@ -334,8 +334,8 @@ static void budgets(void **state)
             const test_widths widths = test_all_widths[w];
             const uint64_t n = 60000;
             rng random = random_start(test_seed() + 5 + (uint64_t)(w * 3 + operation));
-            bh_table *table = ordered_table(
-                context, widths, 1, n / 6 * (widths.key_bytes + widths.value_bytes));
+            bh_table *table =
+                ordered_table(context, widths, 1, n / 6 * (widths.key_bytes + widths.value_bytes));
             model *map = model_new();
             batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
             bh_status status = BH_OK;
@@ -551,9 +551,8 @@ static void concurrent_callers(void **state)
         threads_run(4, adds ? call_add : call_apply, &all);
         for (uint64_t t = 0; t < 4; t++) {
             for (uint64_t i = 0; i < n; i++) {
-                change[batch_key(&all.parts[t], i)] +=
-                    (all.parts[t].outcomes[i] == BH_INSERTED) -
-                    (all.parts[t].outcomes[i] == BH_ERASED);
+                change[batch_key(&all.parts[t], i)] += (all.parts[t].outcomes[i] == BH_INSERTED) -
+                                                       (all.parts[t].outcomes[i] == BH_ERASED);
             }
             batch_free(&all.parts[t]);
         }

@@ -40,7 +40,9 @@ static uint64_t bytes_of(const arrays *a, int which)
 static arrays arrays_new(uint32_t key_bytes, uint32_t value_bytes, uint64_t n, place keys,
                          place values, place outcomes, place ops)
 {
-    arrays a = {.key_bytes = key_bytes, .value_bytes = value_bytes, .n = n,
+    arrays a = {.key_bytes = key_bytes,
+                .value_bytes = value_bytes,
+                .n = n,
                 .places = {keys, value_bytes > 0 ? values : PLACE_NONE, outcomes, ops}};
     for (int i = 0; i < 4; i++) {
         a.own[i] = test_allocate(bytes_of(&a, i));
@@ -194,8 +196,8 @@ static void lookups(void **state)
 static const uint64_t *fake_counts(void)
 {
     const char *reason = "";
-    const uint64_t *counts = bh__library_symbol(getenv("BULKHASH_CUDA_MODULE"), "bh__fake_counts",
-                                                &reason);
+    const uint64_t *counts =
+        bh__library_symbol(getenv("BULKHASH_CUDA_MODULE"), "bh__fake_counts", &reason);
     check(counts != NULL, "%s", reason);
     return counts;
 }
@@ -243,8 +245,7 @@ static void mixed_operations(void **state)
     for (int p = 0; p < PLACES * PLACES * PLACES * 4; p++) {
         const uint64_t n = length(p % 2 == 0 ? 2 : 0);
         arrays a = arrays_new(4, 4, n, (place)(p % PLACES), (place)(p / PLACES % PLACES),
-                              (place)(p / PLACES / PLACES % 4),
-                              (place)(p / PLACES / PLACES / 4));
+                              (place)(p / PLACES / PLACES % 4), (place)(p / PLACES / PLACES / 4));
         bh_table *table = table_of_even(4, 4, n);
 
         /* The third inserts a key that is not there, the fourth finds none. */
@@ -254,8 +255,9 @@ static void mixed_operations(void **state)
             ((uint8_t *)a.own[OPS])[i] = four_ops[i % 4];
         }
         arrays_put(&a);
-        check_status(bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], n,
-                              a.there[OUTCOMES]), BH_OK);
+        check_status(
+            bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], n, a.there[OUTCOMES]),
+            BH_OK);
         arrays_take(&a);
         for (uint64_t i = 0; i < n; i++) {
             const uint8_t outcomes[4] = {BH_FOUND, BH_ERASED, BH_INSERTED, BH_MISSING};
@@ -271,7 +273,9 @@ static void mixed_operations(void **state)
         for (uint64_t i = 0; i < n; i++) {
             const bool there = i % 4 == 0 || i % 4 == 2;
             arrays_check(&a, i, there ? BH_FOUND : BH_MISSING,
-                         i % 4 == 0 ? value_of(2 * i) : i % 4 == 2 ? old_value(i) : 0);
+                         i % 4 == 0   ? value_of(2 * i)
+                         : i % 4 == 2 ? old_value(i)
+                                      : 0);
         }
         bh_table_destroy(table);
         arrays_free(&a);
@@ -351,9 +355,9 @@ static void finds_or_inserts(void **state)
         }
         for (int round = 0; round < 2; round++) {
             arrays_put(&a);
-            check_status(bh_find_or_insert(table, a.there[KEYS], a.there[VALUES], n,
-                                           a.there[OUTCOMES]),
-                         BH_OK);
+            check_status(
+                bh_find_or_insert(table, a.there[KEYS], a.there[VALUES], n, a.there[OUTCOMES]),
+                BH_OK);
             arrays_take(&a);
             for (uint64_t i = 0; i + 2 < n; i++) {
                 arrays_check(&a, i, i % 2 == 0 || round == 1 ? BH_FOUND : BH_INSERTED,
@@ -377,8 +381,8 @@ static void exports(void **state)
     (void)state;
 
     for (int p = 0; p < PLACES * 4; p++) {
-        arrays a = arrays_new(8, 8, n, (place)(p % PLACES), (place)(p / PLACES), PLACE_NONE,
-                              PLACE_NONE);
+        arrays a =
+            arrays_new(8, 8, n, (place)(p % PLACES), (place)(p / PLACES), PLACE_NONE, PLACE_NONE);
         uint64_t cursor = 0, count = 0, sums[2] = {0, 0}, wanted[2] = {0, 0};
 
         check_status(bh_export(table, &cursor, a.there[KEYS], a.there[VALUES], n, &count), BH_OK);
@@ -404,8 +408,8 @@ static void exports(void **state)
 static void one_of_threads(void *argument, uint32_t index)
 {
     const uint64_t n = length(2) + index;
-    arrays a = arrays_new(4, 4, n, (place)(index % 2), (place)(index / 2 % 2), PLACE_PAGEABLE,
-                          PLACE_NONE);
+    arrays a =
+        arrays_new(4, 4, n, (place)(index % 2), (place)(index / 2 % 2), PLACE_PAGEABLE, PLACE_NONE);
     bh_table *table = table_of_even(4, 4, n);
     (void)argument;
 
@@ -536,12 +540,12 @@ static void equal_keys(void **state)
         bh_status (*call)(bh_table *, const arrays *);
         uint8_t first, rest; // what the first of a key answers, and the others
     } calls[] = {
-        {call_update, BH_MISSING, BH_MISSING},     {call_add, BH_INSERTED, BH_ASSIGNED},
-        {call_insert_new, BH_FOUND, BH_FOUND},     {call_max, BH_ASSIGNED, BH_ASSIGNED},
-        {call_update, BH_ASSIGNED, BH_ASSIGNED},   {call_erase, BH_ERASED, BH_MISSING},
-        {call_insert_new, BH_INSERTED, BH_FOUND},  {call_erase, BH_ERASED, BH_MISSING},
+        {call_update, BH_MISSING, BH_MISSING},        {call_add, BH_INSERTED, BH_ASSIGNED},
+        {call_insert_new, BH_FOUND, BH_FOUND},        {call_max, BH_ASSIGNED, BH_ASSIGNED},
+        {call_update, BH_ASSIGNED, BH_ASSIGNED},      {call_erase, BH_ERASED, BH_MISSING},
+        {call_insert_new, BH_INSERTED, BH_FOUND},     {call_erase, BH_ERASED, BH_MISSING},
         {call_find_or_insert, BH_INSERTED, BH_FOUND}, {call_erase, BH_ERASED, BH_MISSING},
-        {call_insert, BH_INSERTED, BH_ASSIGNED},   {call_find_or_insert, BH_FOUND, BH_FOUND},
+        {call_insert, BH_INSERTED, BH_ASSIGNED},      {call_find_or_insert, BH_FOUND, BH_FOUND},
     };
     arrays a = arrays_new(8, 8, MANY, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, PLACE_NONE);
     bh_table *table = table_new(context, 8, 8, FEW);
@@ -619,9 +623,9 @@ static void ordered_in_little_memory(void **state)
     // For the arrays and the names of elements, but for a quarter of a sort and not for a whole one.
     sorts = test_on_fake_gpu() ? fake_counts()[3] : 0;
     setenv("BULKHASH_FAKE_MEMORY", "50000000", 1);
-    check_status(bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], a.n,
-                          a.there[OUTCOMES]),
-                 BH_OK);
+    check_status(
+        bh_apply(table, a.there[OPS], a.there[KEYS], a.there[VALUES], a.n, a.there[OUTCOMES]),
+        BH_OK);
     unsetenv("BULKHASH_FAKE_MEMORY");
     check(!test_on_fake_gpu() || fake_counts()[3] > sorts + 1, "all was sorted at once");
     arrays_take(&a);
@@ -665,10 +669,15 @@ static int places_finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lookups), cmocka_unit_test(mixed_operations), cmocka_unit_test(changes),
+        cmocka_unit_test(lookups),
+        cmocka_unit_test(mixed_operations),
+        cmocka_unit_test(changes),
         cmocka_unit_test(finds_or_inserts),
-        cmocka_unit_test(exports), cmocka_unit_test(threads), cmocka_unit_test(the_stream_comes_first),
-        cmocka_unit_test(equal_keys), cmocka_unit_test(ordered_in_little_memory),
+        cmocka_unit_test(exports),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(the_stream_comes_first),
+        cmocka_unit_test(equal_keys),
+        cmocka_unit_test(ordered_in_little_memory),
     };
     /* All that ThreadSanitizer can see: in the others one thread calls. */
     const struct CMUnitTest of_threads[] = {

@@ -167,12 +167,12 @@ typedef enum keys_kind {
     KEYS_EQUAL,
     KEYS_SORTED,
     KEYS_REVERSED,
-    KEYS_FEW,     /* 5 of them */
-    KEYS_SKEWED,  /* most are one, far from the others */
-    KEYS_CLOSE,   /* differ in the lowest bits, of which there are more than rows, and once above */
+    KEYS_FEW,    /* 5 of them */
+    KEYS_SKEWED, /* most are one, far from the others */
+    KEYS_CLOSE,  /* differ in the lowest bits, of which there are more than rows, and once above */
     KEYS_CLUSTERS, /* random upper bits of which there are few, and random lower ones */
-    KEYS_UPPER,   /* differ in the upper half of their bits */
-    KEYS_RUNS,    /* a few equal ones lie together */
+    KEYS_UPPER,    /* differ in the upper half of their bits */
+    KEYS_RUNS,     /* a few equal ones lie together */
     KEYS_KINDS
 } keys_kind;
 
@@ -196,7 +196,9 @@ static void fill_keys(const column *c, keys_kind kind, rng *random)
         case KEYS_FEW: key = few[r % 5]; break;
         case KEYS_SKEWED: key = r % 16 != 0 ? few[0] : random_next(random); break;
         case KEYS_CLOSE: key = i == n / 2 ? mask : r >> 44; break;
-        case KEYS_CLUSTERS: key = (few[r % 5] & ~(mask >> bits / 4)) | (r & mask >> bits / 4); break;
+        case KEYS_CLUSTERS:
+            key = (few[r % 5] & ~(mask >> bits / 4)) | (r & mask >> bits / 4);
+            break;
         case KEYS_UPPER: key = r & ~(mask >> bits / 2); break;
         case KEYS_RUNS: key = last = r % 4 == 0 ? random_below(random, 50) : last; break;
         default: break;
@@ -208,8 +210,8 @@ static void fill_keys(const column *c, keys_kind kind, rng *random)
 /* Of the sizes a random one a few rows away from an edge; and now and then any. */
 static uint64_t some_size(rng *random, uint64_t most)
 {
-    static const uint64_t edges[] = {0,    0,    1,    2,     16,    24,    32,     63,    64,
-                                     128,  1000, 2048, 4095,  4096,  8192,  16384,  32768, 65536};
+    static const uint64_t edges[] = {0,   0,    1,    2,    16,   24,   32,    63,    64,
+                                     128, 1000, 2048, 4095, 4096, 8192, 16384, 32768, 65536};
     uint64_t n = random_below(random, 4) == 0 ? random_below(random, most)
                                               : edges[random_below(random, TEST_COUNT(edges))];
 
@@ -251,8 +253,7 @@ static void reduce(void **state)
                                             : (v > wanted ? v : wanted);
             }
             check(is == wanted, "op %d of %llu values of %u bytes is %llx, not %llx", ops[o],
-                  (unsigned long long)n, bytes, (unsigned long long)is,
-                  (unsigned long long)wanted);
+                  (unsigned long long)n, bytes, (unsigned long long)is, (unsigned long long)wanted);
         }
         column_free(&values);
     }
@@ -364,8 +365,7 @@ static void gather_and_scatter(void **state)
         for (uint64_t i = 0; i < from; i++) {
             const uint64_t untouched = 0xa5a5a5a5a5a5a5a5u & mask_of(bytes);
             check(get(&back, i) == (get(&touched, i) ? get(&values, i) : untouched),
-                  "scatter: element %llu of %llu", (unsigned long long)i,
-                  (unsigned long long)from);
+                  "scatter: element %llu of %llu", (unsigned long long)i, (unsigned long long)from);
         }
         column_free(&values);
         column_free(&indexes);
@@ -476,9 +476,8 @@ typedef struct partition_case {
 
 static uint32_t part_of(const bh__parts *how, uint64_t key)
 {
-    return how->seed != NULL
-               ? (uint32_t)bh_hash_range(bh_hash_key(key, how->seed).one, how->parts)
-               : (uint32_t)(key >> how->shift) & (how->parts - 1);
+    return how->seed != NULL ? (uint32_t)bh_hash_range(bh_hash_key(key, how->seed).one, how->parts)
+                             : (uint32_t)(key >> how->shift) & (how->parts - 1);
 }
 
 /* Parts go to the output in reversed order, with a gap before each in which nothing may be
@@ -755,8 +754,13 @@ static void sort_streams(void **state)
     (void)state;
 
     for (uint64_t round = 0; round < (TEST_SANITIZER ? 6 : 18); round++) {
-        sort_case c = {narrow_and_wide[round % 2], payload_widths[round / 2 % 3], false, false,
-                       false, 0, KEYS_RANDOM};
+        sort_case c = {narrow_and_wide[round % 2],
+                       payload_widths[round / 2 % 3],
+                       false,
+                       false,
+                       false,
+                       0,
+                       KEYS_RANDOM};
 
         c.n = (9u << 20) / (c.key_bytes + c.payload_bytes);
         sort_check(&places[POOL_2], &c, &random);
@@ -864,9 +868,8 @@ static void reduce_by_key(void **state)
         column keys_out, values_out, starts;
 
         fill_keys(&keys,
-                  random_below(&random, 2) == 0
-                      ? KEYS_RUNS
-                      : (keys_kind)random_below(&random, KEYS_KINDS),
+                  random_below(&random, 2) == 0 ? KEYS_RUNS
+                                                : (keys_kind)random_below(&random, KEYS_KINDS),
                   &random);
         fill_random(&values, &random);
         for (uint64_t i = 0; i < n; i++) {
@@ -977,8 +980,8 @@ static void memory_is_bounded(void **state)
     const uint64_t n = 1000000;
     column keys = column_new(8, n, 0);
     uint64_t *counts = test_allocate(BH__PARTS_MOST * 8);
-    bh__partition p = {{BH__PARTS_MOST, 0, NULL}, 8, 8,    keys.at, NULL, n, counts, NULL,
-                       NULL,                      NULL, 0, 0,       0};
+    bh__partition p = {
+        {BH__PARTS_MOST, 0, NULL}, 8, 8, keys.at, NULL, n, counts, NULL, NULL, NULL, 0, 0, 0};
     const uint64_t before = watched_bytes(&watched);
     (void)state;
 

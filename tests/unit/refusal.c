@@ -151,8 +151,8 @@ static void check_refusals(test_widths widths, double max_fill, bh_duplicates du
     bh_table *table = budgeted(widths, max_fill, duplicates, test_scaled(6000), doublings);
     // More than the slots that its budget could pay for.
     const uint64_t n = table->options.max_host_bytes /
-                           BH_DY_BUCKET(widths.key_bytes, widths.value_bytes, 0) * 5 / 4 *
-                           BH_DY_SLOTS(widths.key_bytes, widths.value_bytes, 0);
+                       BH_DY_BUCKET(widths.key_bytes, widths.value_bytes, 0) * 5 / 4 *
+                       BH_DY_SLOTS(widths.key_bytes, widths.value_bytes, 0);
     batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
     uint64_t erased = 0;
     uint64_t earned = 2 * n; // half a look for each slot, whenever it grows
@@ -181,8 +181,8 @@ static void check_refusals(test_widths widths, double max_fill, bh_duplicates du
     check(watch.longest <= BH_DY_HOLD_MOST, "one hold looked at %llu buckets",
           (unsigned long long)watch.longest);
     check(watch.vain <= (table_stats(table).slots < CHANCE_SLOTS ? BH_DY_HOLD_MOST * rounds : 0),
-          "%u+%u bytes, max_fill %g: searches looked at %llu buckets in vain",
-          widths.key_bytes, widths.value_bytes, max_fill, (unsigned long long)watch.vain);
+          "%u+%u bytes, max_fill %g: searches looked at %llu buckets in vain", widths.key_bytes,
+          widths.value_bytes, max_fill, (unsigned long long)watch.vain);
     // A search is finished that was begun within what is left; so is one of each slice.
     check(watch.beyond <= earned + BH_DY_SEARCH_LOOKS,
           "%u+%u bytes, max_fill %g: searches looked at %llu buckets, %llu were earned",

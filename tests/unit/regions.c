@@ -73,8 +73,7 @@ static bh_status call(work *w, bh_op op, uint64_t n)
     switch (op) {
     case BH_INSERT: return bh_insert(w->table, w->keys, w->values, n, w->outcomes);
     case BH_INSERT_NEW: return bh_insert_new(w->table, w->keys, w->values, n, w->outcomes);
-    case BH_FIND_OR_INSERT:
-        return bh_find_or_insert(w->table, w->keys, w->values, n, w->outcomes);
+    case BH_FIND_OR_INSERT: return bh_find_or_insert(w->table, w->keys, w->values, n, w->outcomes);
     case BH_UPDATE: return bh_update(w->table, w->keys, w->values, n, w->outcomes);
     case BH_ERASE: return bh_erase(w->table, w->keys, n, w->outcomes);
     default: return bh_reduce(w->table, op, w->keys, w->values, n, w->outcomes);
@@ -163,8 +162,8 @@ static void check_structure(const work *w)
     for (uint32_t s = 0; s < g->subtables; s++) {
         for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++) {
             for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
-                const uint64_t counted =
-                    bh_dy_counted(word_at(all.lines[s] + b * BH_DY_LINE, 8, 0), bh_dy_counter_of(c));
+                const uint64_t counted = bh_dy_counted(word_at(all.lines[s] + b * BH_DY_LINE, 8, 0),
+                                                       bh_dy_counter_of(c));
 
                 check(counted == 3 || counted == all.guests[s][b][c],
                       "a filter counts %u guests, and there are %u", (unsigned)counted,

@@ -18,12 +18,12 @@ static const struct {
     bh_schedule schedule;
     const char *target;
 } schedules[] = {
-    {BH_SCHEDULE_AUTO, "cuda-regions"},  {BH_SCHEDULE_THREAD, "cuda-thread"},
-    {BH_SCHEDULE_TILE4, "cuda-tile4"},   {BH_SCHEDULE_TILE8, "cuda-tile8"},
-    {BH_SCHEDULE_TILE16, "cuda-tile16"}, {BH_SCHEDULE_TILE32, "cuda-tile32"},
-    {BH_SCHEDULE_LANES, "cuda-lanes"},   {BH_SCHEDULE_WINDOW, "cuda"},
+    {BH_SCHEDULE_AUTO, "cuda-regions"},    {BH_SCHEDULE_THREAD, "cuda-thread"},
+    {BH_SCHEDULE_TILE4, "cuda-tile4"},     {BH_SCHEDULE_TILE8, "cuda-tile8"},
+    {BH_SCHEDULE_TILE16, "cuda-tile16"},   {BH_SCHEDULE_TILE32, "cuda-tile32"},
+    {BH_SCHEDULE_LANES, "cuda-lanes"},     {BH_SCHEDULE_WINDOW, "cuda"},
     {BH_SCHEDULE_REGIONS, "cuda-regions"}, {BH_SCHEDULE_VOTER4, "cuda-voter4"},
-    {BH_SCHEDULE_VOTER8, "cuda-voter8"}, {BH_SCHEDULE_VOTER16, "cuda-voter16"},
+    {BH_SCHEDULE_VOTER8, "cuda-voter8"},   {BH_SCHEDULE_VOTER16, "cuda-voter16"},
     {BH_SCHEDULE_VOTER32, "cuda-voter32"},
 };
 

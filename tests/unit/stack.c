@@ -40,7 +40,7 @@
 /* --- painted stacks ----------------------------------------------------------------------- */
 
 typedef struct painted {
-    char *memory; /* the stack's lowest address, above its guard */
+    char *memory;   /* the stack's lowest address, above its guard */
     uint64_t clean; /* so many bytes from there on have the colour */
     uintptr_t base; /* where the thread's first function stands */
     pthread_t thread;
@@ -267,8 +267,8 @@ static void call_stats(scene *s)
 static void call_export(scene *s)
 {
     uint64_t cursor = 0, count = 0;
-    check_status(bh_export(s->table, &cursor, s->arrays.keys, s->arrays.values, s->arrays.n, &count),
-                 BH_OK);
+    check_status(
+        bh_export(s->table, &cursor, s->arrays.keys, s->arrays.values, s->arrays.n, &count), BH_OK);
 }
 
 static void call_sort(scene *s)
@@ -350,8 +350,8 @@ static uint64_t kind_key(keys_kind kind, uint32_t key_bytes, uint64_t first, uin
 
 static void fill(scene *s, keys_kind kind, uint64_t first, uint64_t n)
 {
-    static const bh_op mixed[] = {BH_INSERT, BH_FIND, BH_UPDATE, BH_ERASE, BH_INSERT_NEW,
-                                  BH_FIND_OR_INSERT, BH_ADD, BH_MIN, BH_MAX};
+    static const bh_op mixed[] = {BH_INSERT,         BH_FIND, BH_UPDATE, BH_ERASE, BH_INSERT_NEW,
+                                  BH_FIND_OR_INSERT, BH_ADD,  BH_MIN,    BH_MAX};
 
     s->arrays = batch_new(s->options.key_bytes, s->options.value_bytes, n);
     for (uint64_t i = 0; i < n; i++) {

@@ -71,8 +71,7 @@ static void export_with_every_room(void **state)
             table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
             first = table_pairs(table, widths.key_bytes, widths.value_bytes, 4096);
             for (size_t r = 0; r < TEST_COUNT(rooms); r++) {
-                pairs again =
-                    table_pairs(table, widths.key_bytes, widths.value_bytes, rooms[r]);
+                pairs again = table_pairs(table, widths.key_bytes, widths.value_bytes, rooms[r]);
                 pairs_check_equal(&first, &again);
                 pairs_free(&again);
             }
@@ -111,8 +110,7 @@ static void export_of_many_parts(void **state)
             fill(table, widths, n, map);
             table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
             for (size_t r = 0; r < TEST_COUNT(rooms); r++) {
-                pairs content =
-                    table_pairs(table, widths.key_bytes, widths.value_bytes, rooms[r]);
+                pairs content = table_pairs(table, widths.key_bytes, widths.value_bytes, rooms[r]);
                 uint64_t value = 0;
 
                 check(content.count == n, "%llu pairs of %llu", (unsigned long long)content.count,
@@ -187,15 +185,9 @@ static void export_of_a_changing_table(void **state)
         check(count == 100 && cursor != 0, "the first part: %llu", (unsigned long long)count);
         batch_set(&one, 0, keys[0], 1);
         switch (change) {
-        case FIND:
-            check_status(batch_call(table, BH_FIND, &one), BH_OK);
-            break;
-        case EXPORT:
-            check_status(bh_export(table, &other, keys, values, 50, &count), BH_OK);
-            break;
-        case STATS:
-            (void)table_stats(table);
-            break;
+        case FIND: check_status(batch_call(table, BH_FIND, &one), BH_OK); break;
+        case EXPORT: check_status(bh_export(table, &other, keys, values, 50, &count), BH_OK); break;
+        case STATS: (void)table_stats(table); break;
         case INSERT:
             batch_set(&one, 0, 12345, 1);
             check_status(batch_call(table, BH_INSERT, &one), BH_OK);
@@ -205,19 +197,13 @@ static void export_of_a_changing_table(void **state)
             check_status(batch_call(table, BH_UPDATE, &one), BH_OK);
             batch_check_all(&one, BH_ASSIGNED);
             break;
-        case REDUCE:
-            check_status(batch_call(table, BH_ADD, &one), BH_OK);
-            break;
+        case REDUCE: check_status(batch_call(table, BH_ADD, &one), BH_OK); break;
         case ERASE:
             check_status(batch_call(table, BH_ERASE, &one), BH_OK);
             batch_check_all(&one, BH_ERASED);
             break;
-        case CLEAR:
-            check_status(bh_clear(table), BH_OK);
-            break;
-        default:
-            check_status(bh_reserve(table, 100000), BH_OK);
-            break;
+        case CLEAR: check_status(bh_clear(table), BH_OK); break;
+        default: check_status(bh_reserve(table, 100000), BH_OK); break;
         }
         before = cursor;
         memset(keys, 0x11, sizeof keys);

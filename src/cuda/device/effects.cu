@@ -36,7 +36,8 @@ static __global__ void share_kernel(bh__effects e)
 
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
 {
-    const unsigned runs = bh__gpu_blocks(e->runs.count), elements = bh__gpu_blocks(e->runs.elements);
+    const unsigned runs = bh__gpu_blocks(e->runs.count),
+                   elements = bh__gpu_blocks(e->runs.elements);
 
     switch (step) {
     case BH_EFFECTS_LEFT: left_kernel<<<runs, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;

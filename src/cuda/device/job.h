@@ -118,7 +118,8 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
  * then all see what it did.
  */
 #ifdef BH_CUDA_STAMPS
-static __device__ unsigned long long *bh_cuda_stamps; /* two for each element, 0 at first; or NULL */
+static __device__ unsigned long long
+    *bh_cuda_stamps; /* two for each element, 0 at first; or NULL */
 
 BH_FN unsigned long long bh_cuda_now(void)
 {

@@ -105,9 +105,10 @@ BH_FN uint32_t BH_KERNEL(twins)(const bh__slice *slice, uint32_t at, uint32_t ki
 
 /* The value that stands for those of the twins. */
 BH_FN BH_VALUE BH_KERNEL(twins_value)(const bh__slice *slice, uint32_t at, uint32_t kind,
-                                   uint32_t twins)
+                                      uint32_t twins)
 {
-    const BH_VALUE mine = BH_VALUE_BYTES && slice->values ? ((const BH_VALUE *)slice->values)[at] : 0;
+    const BH_VALUE mine =
+        BH_VALUE_BYTES && slice->values ? ((const BH_VALUE *)slice->values)[at] : 0;
     BH_VALUE value = __shfl_sync(twins, mine, (int)bh_first(twins)), next;
     uint32_t left;
 
@@ -121,7 +122,7 @@ BH_FN BH_VALUE BH_KERNEL(twins_value)(const bh__slice *slice, uint32_t at, uint3
 /* The first of the twins is done, or not: gives the others its value, which is `value` unless its key was
  * `found`. */
 BH_FN void BH_KERNEL(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
-                                int found, BH_VALUE value)
+                                   int found, BH_VALUE value)
 {
     BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at;
     const int works = threadIdx.x % 32 == bh_first(twins);
@@ -147,7 +148,7 @@ BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DE
  * happened.
  */
 BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
-                              uint32_t kind, int room, uint32_t here, int stage)
+                                 uint32_t kind, int room, uint32_t here, int stage)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t twins = BH_KERNEL(twins)(common, at, kind, here);
@@ -170,8 +171,8 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
     op.outcome = BH_NOT_DONE;
     if (works)
         answer = BH_KERNEL(carry)(&slice, &op, at, kind);
-    parks = stage == BH_CUDA_HOME_FULL && answer == BH_STALL &&
-            (slice.reasons & BH_REASON_PLACE) && slice.looks;
+    parks = stage == BH_CUDA_HOME_FULL && answer == BH_STALL && (slice.reasons & BH_REASON_PLACE) &&
+            slice.looks;
     if (twins & (twins - 1)) {
         const int first_of = (int)bh_first(twins);
         const uint8_t first = (uint8_t)__shfl_sync(twins, (uint32_t)op.outcome, first_of);
@@ -224,8 +225,8 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 
         if (i < count)
             bh_cuda_count(&counts,
-                          BH_KERNEL(finish)(job, &common, at, bh_cuda_kind(&common, kind, at),
-                                         room, here, stage));
+                          BH_KERNEL(finish)(job, &common, at, bh_cuda_kind(&common, kind, at), room,
+                                            here, stage));
         __syncwarp();
     }
     bh_cuda_enter(job, BH_CUDA_SCHEDULE, &counts);
@@ -271,8 +272,7 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
         if (!__any_sync(0xffffffffu, busy))
             break;
         if (busy && bh_turn(refused)) {
-            const bh_answer answer =
-                BH_DESIGN(step)(&slice, &op, what, region.offset, &region);
+            const bh_answer answer = BH_DESIGN(step)(&slice, &op, what, region.offset, &region);
 
             refused = answer == BH_RETRY ? refused + 1 : 0;
             busy = answer == BH_NEXT || answer == BH_RETRY;
@@ -299,7 +299,7 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 #if BH_CUDA_TILE == 1
 /* An element's first step; what has happened is counted. */
 BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
-                              uint32_t kind, int room, bh_cuda_counts *counts)
+                                 uint32_t kind, int room, bh_cuda_counts *counts)
 {
     bh__slice slice = *common;
     BH_DESIGN(op) op;
@@ -326,7 +326,7 @@ BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uin
 /* What becomes of `count` of those that are parked. In the schedule `lanes` they are carried to
  * their ends; `sift` lists them for the next kernel. */
 BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
-                              const uint32_t *parked, uint32_t count, int sifts)
+                                 const uint32_t *parked, uint32_t count, int sifts)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t happened = 0;
@@ -339,8 +339,8 @@ BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uin
         const uint32_t at = parked[lane] & ~BH_CUDA_PARKED_ROOM;
 
         happened = BH_KERNEL(finish)(job, common, at, bh_cuda_kind(common, kind, at),
-                                  (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
-                                  0xffffffffu >> (32 - count), BH_CUDA_FRESH);
+                                     (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
+                                     0xffffffffu >> (32 - count), BH_CUDA_FRESH);
     }
     __syncwarp();
     return happened;
@@ -406,8 +406,8 @@ typedef struct BH_KERNEL(turns) {
 
 /* Carries an element to its end, or until it stalls or is refused. */
 BH_FN bh_answer BH_KERNEL(carry_on)(bh__cuda_job *job, bh__slice *slice, BH_KERNEL(turns) *turns,
-                                 BH_KERNEL(refused) *kept, uint32_t at, uint32_t kind,
-                                 BH_DESIGN(op) *op)
+                                    BH_KERNEL(refused) *kept, uint32_t at, uint32_t kind,
+                                    BH_DESIGN(op) *op)
 {
     const uint32_t bit = 1u << turns->last;
     bh_answer answer;
@@ -472,8 +472,8 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const uint32_t own = i >= job->count ? 0 : job->names ? job->names[i] : (uint32_t)i;
     const uint32_t tile = bh_cuda_mask(), lane = bh_cuda_lane();
-    BH_KERNEL(turns) turns = {__ballot_sync(tile, i < job->count) >> bh_first(tile), 0, 0, 0,
-                           BH_CUDA_TILE - 1, 0};
+    BH_KERNEL(turns) turns = {
+        __ballot_sync(tile, i < job->count) >> bh_first(tile), 0, 0, 0, BH_CUDA_TILE - 1, 0};
     bh_cuda_counts counts = {0, 0, 0};
     uint8_t outcome = BH_NOT_DONE;
 
@@ -494,8 +494,8 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
         if (!bh_cuda_share32(goes))
             continue;
         turns.last = next;
-        answer = BH_KERNEL(carry_on)(job, &slice, &turns, &kept[threadIdx.x - lane + next], at, what,
-                                  &op);
+        answer = BH_KERNEL(carry_on)(job, &slice, &turns, &kept[threadIdx.x - lane + next], at,
+                                     what, &op);
         counts.inserted += (uint32_t)slice.inserted;
         counts.erased += (uint32_t)slice.erased;
         counts.assigned += (uint32_t)slice.assigned;

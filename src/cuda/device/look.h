@@ -84,8 +84,8 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
         bh_look_bring(place, brings ? region.offset : 0, BH_LOOK_REGION);
         if (looks)
             looks = BH_DESIGN(step)(slice, op, BH_FIND,
-                                 brings ? (uint64_t)(uintptr_t)place : region.offset,
-                                 &region) != BH_DONE;
+                                    brings ? (uint64_t)(uintptr_t)place : region.offset,
+                                    &region) != BH_DONE;
         __syncwarp(); /* a place is not written before its region was read */
     }
 }

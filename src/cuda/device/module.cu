@@ -77,7 +77,8 @@ static int open(int device, void *stream, bh__gpu **made)
     if (!error)
         error = (int)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (!error)
-        error = (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+        error =
+            (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
     gpu->threads = (uint32_t)(processors * threads);
     gpu->device = device;
     gpu->own_stream = !stream;
@@ -241,14 +242,14 @@ static int gather(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, cons
         return error;
     (void)cudaGetLastError();
     if (bytes == 8)
-        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint64_t *)to, (const uint64_t *)from, names, n);
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint64_t *)to,
+                                                                 (const uint64_t *)from, names, n);
     else if (bytes == 4)
-        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint32_t *)to, (const uint32_t *)from, names, n);
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint32_t *)to,
+                                                                 (const uint32_t *)from, names, n);
     else
-        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint8_t *)to, (const uint8_t *)from, names, n);
+        gather_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint8_t *)to,
+                                                                 (const uint8_t *)from, names, n);
     return (int)cudaGetLastError();
 }
 
@@ -263,14 +264,14 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
         return error;
     (void)cudaGetLastError();
     if (bytes == 8)
-        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint64_t *)to, (const uint64_t *)from, names, n);
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint64_t *)to,
+                                                                  (const uint64_t *)from, names, n);
     else if (bytes == 4)
-        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint32_t *)to, (const uint32_t *)from, names, n);
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint32_t *)to,
+                                                                  (const uint32_t *)from, names, n);
     else
-        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(
-            (uint8_t *)to, (const uint8_t *)from, names, n);
+        scatter_kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>((uint8_t *)to,
+                                                                  (const uint8_t *)from, names, n);
     return (int)cudaGetLastError();
 }
 
@@ -359,7 +360,8 @@ static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, vo
     int error = here.error;
 
     (void)cudaGetLastError();
-    return error || !items ? error : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
+    return error || !items ? error
+                           : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
 }
 
 static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t n)
@@ -423,8 +425,29 @@ static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t 
 extern "C" __attribute__((visibility("default"))) const bh__cuda_module bh__cuda_module_1;
 
 const bh__cuda_module bh__cuda_module_1 = {
-    BH__CUDA_MODULE_VERSION, 1u << 20, message, count, open,   close,   allocate, release,
-    allocate_pinned,         release_pinned, fill,  copy,  carry,  follow,  wait,     where,
-    gather,                  scatter,        kernels, slice, pass,
-    survey,                  effects,        first_outside, &bh__gpu_primitives,
+    BH__CUDA_MODULE_VERSION,
+    1u << 20,
+    message,
+    count,
+    open,
+    close,
+    allocate,
+    release,
+    allocate_pinned,
+    release_pinned,
+    fill,
+    copy,
+    carry,
+    follow,
+    wait,
+    where,
+    gather,
+    scatter,
+    kernels,
+    slice,
+    pass,
+    survey,
+    effects,
+    first_outside,
+    &bh__gpu_primitives,
 };

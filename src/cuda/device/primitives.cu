@@ -21,15 +21,17 @@
 #include "cuda/device/gpu.h"
 #include "primitives/hash.h"
 
-namespace {
+namespace
+{
 
 /* ---------------------------------------------------------------------------------------------
  * where it runs
  * --------------------------------------------------------------------------------------------- */
 
 /* One call of a primitive: the GPU, its temporary memory, and whether all went well so far. */
-class run {
-public:
+class run
+{
+  public:
     explicit run(const bh__where *where)
         : place((const bh__cuda_place *)where->device), stream(place->gpu->stream),
           here(place->gpu->device), failed(0)
@@ -86,7 +88,7 @@ public:
         void *more = nullptr;
 
         if (failed || !note(cudaMallocFromPoolAsync(&more, bytes ? bytes : 1,
-                                                     place->gpu->pool[BH_MEMORY_CALL], stream)))
+                                                    place->gpu->pool[BH_MEMORY_CALL], stream)))
             return nullptr;
         memory[taken++] = more;
         return more;
@@ -114,7 +116,7 @@ public:
     const bh__cuda_place *const place;
     const cudaStream_t stream;
 
-private:
+  private:
     on_device here;
     int failed;
     void *memory[8];
@@ -214,24 +216,24 @@ int scan(const bh__where *where, const void *values, uint32_t value_bytes, uint6
         return 1;
     kept = (uint64_t *)r.take(sizeof *kept);
     return kept && of_any_width(value_bytes, [&](auto word) {
-        typedef decltype(word) value;
-        const auto from = thrust::make_transform_iterator((const value *)values, widen{});
+               typedef decltype(word) value;
+               const auto from = thrust::make_transform_iterator((const value *)values, widen{});
 
-        keep_last<<<1, 1, 0, r.stream>>>((const value *)values, n, kept);
-        if (!r.launched() || !r.cub([&](void *temporary, size_t &bytes) {
-                return cub::DeviceScan::ExclusiveScan(temporary, bytes, from, sums,
-                                                      combine{BH_ADD}, start, n, r.stream);
-            }))
-            return 0;
-        if (!total)
-            return 1;
-        add_last<<<1, 1, 0, r.stream>>>(sums, n, kept);
-        return (int)(r.launched() && r.answer(total, kept, sizeof *total));
-    });
+               keep_last<<<1, 1, 0, r.stream>>>((const value *)values, n, kept);
+               if (!r.launched() || !r.cub([&](void *temporary, size_t &bytes) {
+                       return cub::DeviceScan::ExclusiveScan(temporary, bytes, from, sums,
+                                                             combine{BH_ADD}, start, n, r.stream);
+                   }))
+                   return 0;
+               if (!total)
+                   return 1;
+               add_last<<<1, 1, 0, r.stream>>>(sums, n, kept);
+               return (int)(r.launched() && r.answer(total, kept, sizeof *total));
+           });
 }
 
-int compact(const bh__where *where, const uint8_t *flags, const void *values,
-            uint32_t value_bytes, uint64_t n, void *out, uint64_t *kept)
+int compact(const bh__where *where, const uint8_t *flags, const void *values, uint32_t value_bytes,
+            uint64_t n, void *out, uint64_t *kept)
 {
     run r(where);
     int64_t *count;
@@ -299,8 +301,8 @@ void gather(const bh__where *where, const void *values, uint32_t value_bytes, co
     });
 }
 
-void scatter(const bh__where *where, const void *values, uint32_t value_bytes,
-             const void *indexes, uint32_t index_bytes, uint64_t n, void *out)
+void scatter(const bh__where *where, const void *values, uint32_t value_bytes, const void *indexes,
+             uint32_t index_bytes, uint64_t n, void *out)
 {
     along_indexes(where, value_bytes, index_bytes, n, [&](auto v, auto i, cudaStream_t stream) {
         scatter_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, stream>>>(
@@ -308,8 +310,7 @@ void scatter(const bh__where *where, const void *values, uint32_t value_bytes,
     });
 }
 
-template <typename K>
-__device__ uint64_t smaller_than(const K *keys, uint64_t n, K wanted)
+template <typename K> __device__ uint64_t smaller_than(const K *keys, uint64_t n, K wanted)
 {
     uint64_t first = 0, end = n;
 
@@ -435,8 +436,7 @@ struct parts_of {
     uint64_t n;
 };
 
-template <typename R>
-__global__ void partition_rows(const parts_of p, uint16_t *part, R *rows)
+template <typename R> __global__ void partition_rows(const parts_of p, uint16_t *part, R *rows)
 {
     const uint64_t i = this_thread();
     uint64_t key;
@@ -517,9 +517,9 @@ partition_memory partition_cut(const bh__partition *p)
 
 parts_of partition_parts(const bh__partition *p)
 {
-    parts_of of = {p->how.parts,     p->how.shift, p->how.seed != nullptr, p->key_bytes,
-                   p->payload_bytes, {0, 0, 0},    p->keys,                p->payloads,
-                   p->n};
+    parts_of of = {p->how.parts, p->how.shift,     p->how.seed != nullptr,
+                   p->key_bytes, p->payload_bytes, {0, 0, 0},
+                   p->keys,      p->payloads,      p->n};
 
     if (p->how.seed)
         of.seed = *p->how.seed;
@@ -552,8 +552,7 @@ int partition_sort(run &r, bh__partition *p)
 
         partition_rows<<<bh__gpu_blocks(p->n), BH_CUDA_BLOCK, 0, r.stream>>>(
             partition_parts(p), m.part[0], (row *)m.rows[0]);
-        if (!r.launched() ||
-            (bits && !r.cub([&](void *temporary, size_t &bytes) {
+        if (!r.launched() || (bits && !r.cub([&](void *temporary, size_t &bytes) {
                 return cub::DeviceRadixSort::SortPairs(temporary, bytes, part, rows, p->n, 0, bits,
                                                        r.stream);
             })))
@@ -666,10 +665,11 @@ template <typename K> int sort_keys(run &r, const bh__sort *s)
 {
     cub::DoubleBuffer<K> keys((K *)s->keys_out, (K *)s->keys_spare);
 
-    return sort_by(r, s, [&](void *temporary, size_t &bytes) {
-               return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, s->n, 0,
-                                                     (int)sizeof(K) * 8, r.stream);
-           }) &&
+    return sort_by(r, s,
+                   [&](void *temporary, size_t &bytes) {
+                       return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, s->n, 0,
+                                                             (int)sizeof(K) * 8, r.stream);
+                   }) &&
            bring(r, s->keys_out, keys.Current(), s->n * sizeof(K));
 }
 
@@ -678,10 +678,11 @@ template <typename K, typename P> int sort_pairs(run &r, const bh__sort *s)
     cub::DoubleBuffer<K> keys((K *)s->keys_out, (K *)s->keys_spare);
     cub::DoubleBuffer<P> payloads((P *)s->payloads_out, (P *)s->payloads_spare);
 
-    return sort_by(r, s, [&](void *temporary, size_t &bytes) {
-               return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, payloads, s->n, 0,
-                                                      (int)sizeof(K) * 8, r.stream);
-           }) &&
+    return sort_by(r, s,
+                   [&](void *temporary, size_t &bytes) {
+                       return cub::DeviceRadixSort::SortPairs(
+                           temporary, bytes, keys, payloads, s->n, 0, (int)sizeof(K) * 8, r.stream);
+                   }) &&
            bring(r, s->keys_out, keys.Current(), s->n * sizeof(K)) &&
            bring(r, s->payloads_out, payloads.Current(), s->n * sizeof(P));
 }
@@ -738,11 +739,10 @@ int find_runs(run &r, const K *keys, uint64_t n, uint64_t *starts, uint64_t *run
     int64_t *count = (int64_t *)r.take(sizeof *count);
 
     return r.cub([&](void *temporary, size_t &bytes) {
-               return cub::DeviceSelect::Flagged(
-                   temporary, bytes, rows, thrust::make_transform_iterator(rows, run_begins<K>{keys}),
-                   starts, count, (int64_t)n, r.stream);
-           }) &&
-           r.answer(runs, count, sizeof *runs);
+        return cub::DeviceSelect::Flagged(
+            temporary, bytes, rows, thrust::make_transform_iterator(rows, run_begins<K>{keys}),
+            starts, count, (int64_t)n, r.stream);
+    }) && r.answer(runs, count, sizeof *runs);
 }
 
 template <typename K, typename V>
@@ -781,8 +781,8 @@ int reduce_by_key(const bh__where *where, bh_op op, const void *keys, uint32_t k
             typedef decltype(key_word) key;
             typedef decltype(word) value;
 
-            return reduce_runs(r, op, (const key *)keys, (const value *)values, n,
-                               (key *)keys_out, (value *)values_out, starts, runs);
+            return reduce_runs(r, op, (const key *)keys, (const value *)values, n, (key *)keys_out,
+                               (value *)values_out, starts, runs);
         });
     });
 }
@@ -790,6 +790,16 @@ int reduce_by_key(const bh__where *where, bh_op op, const void *keys, uint32_t k
 } // namespace
 
 const bh__primitives bh__gpu_primitives = {
-    reduce,       scan,          compact,     gather,        scatter,     partition_count,
-    partition_scatter, partition_end, sort_by_key, reduce_by_key, lower_bound, 1u << 16,
+    reduce,
+    scan,
+    compact,
+    gather,
+    scatter,
+    partition_count,
+    partition_scatter,
+    partition_end,
+    sort_by_key,
+    reduce_by_key,
+    lower_bound,
+    1u << 16,
 };

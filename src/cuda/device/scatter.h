@@ -158,7 +158,8 @@ static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, bh__arena *a, uint
 {
     const uint64_t rows = plan->parts[0].count * plan->parts[0].room;
 
-    plan->parts[0].rows = (uint32_t *)bh__pointer(bh__cut(a, rows > least ? rows : least, row_bytes));
+    plan->parts[0].rows =
+        (uint32_t *)bh__pointer(bh__cut(a, rows > least ? rows : least, row_bytes));
     plan->parts[1].rows =
         (uint32_t *)bh__pointer(bh__cut(a, plan->parts[1].count * plan->parts[1].room, row_bytes));
 }

@@ -11,13 +11,14 @@
 /* Threads for an element. */
 #define BH_LAUNCH_THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
 
-#define BH_LAUNCH(kind)                                                                               \
+#define BH_LAUNCH(kind)                                                                            \
     static int kind(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)                               \
     {                                                                                              \
         const uint32_t rounds = BH_CUDA_WAY == BH_CUDA_LANES ? bh__gpu_rounds(gpu, count) : 1;     \
                                                                                                    \
-        BH_DESIGN(BH_CUDA_KERNEL(kind))<<<bh__gpu_blocks((count / rounds + 1) * BH_LAUNCH_THREADS),          \
-                                          BH_CUDA_BLOCK, 0, gpu->stream>>>(job, (int)rounds);      \
+        BH_DESIGN(BH_CUDA_KERNEL(                                                                  \
+            kind))<<<bh__gpu_blocks((count / rounds + 1) * BH_LAUNCH_THREADS), BH_CUDA_BLOCK, 0,   \
+                     gpu->stream>>>(job, (int)rounds);                                             \
         return (int)cudaGetLastError();                                                            \
     }
 
@@ -28,4 +29,4 @@ BH_LAUNCH(add)
 BH_LAUNCH(mixed)
 
 bh__gpu_launch *const BH_LAUNCHES(BH_CUDA_TILE, BH_CUDA_WAY)[BH_SLICE_KINDS] = {find, insert, erase,
-                                                                             add, mixed};
+                                                                                add, mixed};

@@ -15,15 +15,15 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
 #ifdef BH_DESIGN_STAGES
 #ifndef BH_LAUNCH_SLICE
 /* A kind of slice: all its stages, and those that come behind the first. */
-#define BH_LAUNCH_SLICE(kind, last_stage)                                                                  \
-    static int BH_GPU(rest_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                 \
+#define BH_LAUNCH_SLICE(kind, last_stage)                                                          \
+    static int BH_GPU(rest_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)              \
     {                                                                                              \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
-        void (*const last)(bh__cuda_job *) = last_stage;                                                \
+        void (*const last)(bh__cuda_job *) = last_stage;                                           \
         int error;                                                                                 \
                                                                                                    \
-        BH_DESIGN(cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0,                 \
-                                        gpu->stream>>>(job);                                       \
+        BH_DESIGN(cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(  \
+            job);                                                                                  \
         error = (int)cudaGetLastError();                                                           \
         if (last && !error) {                                                                      \
             last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);                 \
@@ -32,20 +32,21 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
         return error;                                                                              \
     }                                                                                              \
                                                                                                    \
-    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
+    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
     {                                                                                              \
         const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
         int error;                                                                                 \
                                                                                                    \
         if (count < BH_CUDA_SIFT_LEAST) {                                                          \
-            BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);\
+            BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(    \
+                job);                                                                              \
             return (int)cudaGetLastError();                                                        \
         }                                                                                          \
-        BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,       \
-                                       gpu->stream>>>(job, rounds);                                \
+        BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,        \
+                                      gpu->stream>>>(job, rounds);                                 \
         error = (int)cudaGetLastError();                                                           \
-        return error ? error : -BH_GPU(rest_##kind)(gpu, job, count);                                 \
+        return error ? error : -BH_GPU(rest_##kind)(gpu, job, count);                              \
     }
 #endif
 
@@ -55,8 +56,8 @@ BH_LAUNCH_SLICE(add, BH_DESIGN(cuda_last_add))
 BH_LAUNCH_SLICE(mixed, BH_DESIGN(cuda_last_mixed))
 #else
 #ifndef BH_LAUNCH_WHOLE
-#define BH_LAUNCH_WHOLE(kind)                                                                         \
-    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                        \
+#define BH_LAUNCH_WHOLE(kind)                                                                      \
+    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
     {                                                                                              \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
                                                                                                    \

@@ -29,7 +29,8 @@ int bh__cuda_note(bh__cuda *cuda, int error)
 
 int bh__cuda_catch_up(bh__cuda *cuda)
 {
-    return cuda->shared_stream ? bh__cuda_note(cuda, cuda->module->wait(cuda->gpu, BH_LANE_RUN)) : 0;
+    return cuda->shared_stream ? bh__cuda_note(cuda, cuda->module->wait(cuda->gpu, BH_LANE_RUN))
+                               : 0;
 }
 
 bh_status bh__cuda_alive(const bh__cuda *cuda)
@@ -123,8 +124,8 @@ static int cuda_copy(const bh__backend *backend, const bh__block *to, const bh__
     int error = m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes);
 
     if (error && need == BH_MUST)
-        error = bh__cuda_note(cuda,
-                              m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
+        error =
+            bh__cuda_note(cuda, m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
     return !error;
 }
 
@@ -198,7 +199,8 @@ void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64
  * --------------------------------------------------------------------------------------------- */
 
 int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
-                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument), void *argument)
+                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument),
+                  void *argument)
 {
     const bh__cuda_module *m = cuda->module;
     const uint64_t at =

@@ -11,14 +11,14 @@ typedef struct bh__cuda {
     bh__backend backend; /* first: a backend pointer is a pointer to this */
     const bh__cuda_module *module;
     bh__gpu *gpu;
-    bh__gate mail; /* held alone by who uses the mailbox */
+    bh__gate mail;                 /* held alone by who uses the mailbox */
     unsigned char *mailbox;        /* pinned host memory */
     unsigned char *device_mailbox; /* what it is copied to */
     int shared_stream;             /* the stream is the caller's, who may have work in it */
     bh__gate staging;              /* held alone by the call that uses the memory behind it */
     unsigned char *staged;         /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;
-    bh_executor copiers; /* whose threads copy between that and arrays of callers */
+    bh_executor copiers;  /* whose threads copy between that and arrays of callers */
     bh__cuda_place place; /* for the primitives */
     /* The number of the first error of the GPU: what was asked for has not been done, and what
      * is in its tables is not known. Every later call says so. */
@@ -44,7 +44,8 @@ bh_status bh__cuda_alive(const bh__cuda *cuda);
 /* One round through the mailbox: the job, whose first word is the pointer to a descriptor, goes to
  * the device with the descriptor behind it, is run, and comes back. Waits. Answers 0 or an error. */
 int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
-                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument), void *argument);
+                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument),
+                  void *argument);
 
 /* Pinned memory for copies of arrays that are not, kept for the next call: to take it from the
  * system costs milliseconds. One call has it at a time, which holds its table's gate already.

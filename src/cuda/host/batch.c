@@ -158,8 +158,9 @@ int bh__call_take(bh__call *c)
 
 static bh_status refused_ops(const bh__call *c, int error)
 {
-    return bh__fail(BH_ERR_DEVICE, "bh_apply: the GPU refused to look at the operations: %.200s; "
-                                   "nothing was done",
+    return bh__fail(BH_ERR_DEVICE,
+                    "bh_apply: the GPU refused to look at the operations: %.200s; "
+                    "nothing was done",
                     c->cuda->module->message(error));
 }
 
@@ -202,8 +203,8 @@ static bh_status enter_arrays(bh__call *c, const bh__batch *batch)
         status = bh__ferry_enter(f, BH_ARRAY_VALUES_OUT, batch->values_out, o->value_bytes, c->n,
                                  both ? BH_USE_IN | BH_USE_OUT : BH_USE_PATCH);
     if (!status && !both)
-        status = bh__ferry_enter(f, BH_ARRAY_VALUES, batch->values, o->value_bytes, c->n,
-                                 BH_USE_IN);
+        status =
+            bh__ferry_enter(f, BH_ARRAY_VALUES, batch->values, o->value_bytes, c->n, BH_USE_IN);
     if (!status)
         status = bh__ferry_enter(f, BH_ARRAY_OUTCOMES, batch->outcomes, 1, c->n, BH_USE_OUT);
     if (!status)
@@ -214,8 +215,8 @@ static bh_status enter_arrays(bh__call *c, const bh__batch *batch)
 uint64_t bh__call_part_most(const bh__call *c)
 {
     const uint64_t in_place = c->kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
-    const uint64_t copied = c->cuda->module->part < COPIED_PART_MOST ? c->cuda->module->part
-                                                                       : COPIED_PART_MOST;
+    const uint64_t copied =
+        c->cuda->module->part < COPIED_PART_MOST ? c->cuda->module->part : COPIED_PART_MOST;
     const uint64_t most = bh__ferry_on_host(&c->ferry) ? copied : in_place;
 
     return most < c->n ? most : c->n;

@@ -88,7 +88,8 @@ static int take(bh__call *c, uint64_t most)
     for (k->room = most < AT_A_TIME ? most : AT_A_TIME;; k->room /= 4) {
         bh__arena a = {0, 0};
 
-        if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, k->room, &all), &k->memory))
+        if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, k->room, &all),
+                         &k->memory))
             return 1;
         k->memory = NULL;
         if (k->room / 4 < AT_LEAST)
@@ -184,8 +185,8 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
     sort.payloads_spare = k->index_spare;
     if (!p->sort_by_key(&where, &sort))
         return BH_ERR_MEMORY;
-    error = joins ? c->cuda->module->gather(c->cuda->gpu, k->values, e->runs.values,
-                                            o->value_bytes, k->index, count)
+    error = joins ? c->cuda->module->gather(c->cuda->gpu, k->values, e->runs.values, o->value_bytes,
+                                            k->index, count)
                   : 0;
     if (error)
         return bh__call_failed(c, error);
@@ -203,7 +204,8 @@ static bh_status find_out(bh__call *c, const columns *k, const bh__effects *e)
     bh_status status;
     int error;
 
-    w->array[BH_ARRAY_VALUES_OUT] = c->table->options.value_bytes ? (unsigned char *)k->values : NULL;
+    w->array[BH_ARRAY_VALUES_OUT] =
+        c->table->options.value_bytes ? (unsigned char *)k->values : NULL;
     w->array[BH_ARRAY_OUTCOMES] = k->heads;
     w->op = BH_FIND;
     w->kind = BH_SLICE_FIND;

@@ -20,7 +20,8 @@
 
 /* What is launched: elements of the part that is run, or what they come to key by key. */
 typedef struct bh__work {
-    unsigned char *array[BH_ARRAYS]; /* as the device sees them; values are read from BH_ARRAY_VALUES */
+    unsigned char
+        *array[BH_ARRAYS]; /* as the device sees them; values are read from BH_ARRAY_VALUES */
     bh_op op;
     bh__slice_kind kind;
     int takes_room;
@@ -34,10 +35,10 @@ typedef struct bh__by_key {
 
 /* What a call's elements are run by. */
 typedef enum bh__way {
-    BH_WAY_LOOK,    /* lookups: launched as they are */
-    BH_WAY_CHANGE,  /* launched as they are, again and again */
-    BH_WAY_BY_KEY,  /* one operation for each of their keys is launched */
-    BH_WAY_PERFORM  /* the table's design performs the call */
+    BH_WAY_LOOK,   /* lookups: launched as they are */
+    BH_WAY_CHANGE, /* launched as they are, again and again */
+    BH_WAY_BY_KEY, /* one operation for each of their keys is launched */
+    BH_WAY_PERFORM /* the table's design performs the call */
 } bh__way;
 
 typedef struct bh__call {

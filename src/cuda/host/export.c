@@ -66,8 +66,8 @@ bh_status bh__cuda_export(const bh__backend *backend, bh_table *table, uint64_t 
     if (!status)
         status = bh__ferry_enter(&c.ferry, BH_ARRAY_KEYS, keys, o->key_bytes, room, BH_USE_OUT);
     if (!status)
-        status = bh__ferry_enter(&c.ferry, BH_ARRAY_VALUES, values, o->value_bytes, room,
-                                 BH_USE_OUT);
+        status =
+            bh__ferry_enter(&c.ferry, BH_ARRAY_VALUES, values, o->value_bytes, room, BH_USE_OUT);
     if (status || !room)
         return status;
     c.part = bh__ferry_on_host(&c.ferry) ? bh__call_part_most(&c) : room;

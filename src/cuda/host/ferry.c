@@ -196,8 +196,8 @@ static int bring_arrays(bh__ferry *f, bh__slot *s, uint32_t uses)
             from = s->pinned[i];
         }
         s->busy = 1;
-        error = f->cuda->module->copy(f->cuda->gpu, s->lane, s->device[i], from,
-                                      s->count * a->bytes);
+        error =
+            f->cuda->module->copy(f->cuda->gpu, s->lane, s->device[i], from, s->count * a->bytes);
     }
     return error;
 }

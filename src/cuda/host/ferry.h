@@ -34,13 +34,13 @@ typedef struct bh__freight {
 
 /* What one part travels in. */
 typedef struct bh__slot {
-    uint64_t first, count; /* the part: elements of the call */
-    uint32_t lane;         /* has all copies of this slot, so they are in order */
-    uint8_t full;          /* the part was brought, and is yet to be run */
-    uint8_t patched;       /* arrays of BH_USE_PATCH were brought with it */
-    uint8_t busy;          /* the lane has been asked for something */
-    uint8_t sent;          /* even for all answers of the part */
-    int error;             /* the part could not be brought */
+    uint64_t first, count;            /* the part: elements of the call */
+    uint32_t lane;                    /* has all copies of this slot, so they are in order */
+    uint8_t full;                     /* the part was brought, and is yet to be run */
+    uint8_t patched;                  /* arrays of BH_USE_PATCH were brought with it */
+    uint8_t busy;                     /* the lane has been asked for something */
+    uint8_t sent;                     /* even for all answers of the part */
+    int error;                        /* the part could not be brought */
     unsigned char *device[BH_ARRAYS]; /* for arrays of the host: the part of it on the device */
     unsigned char *pinned[BH_ARRAYS]; /* and, for those that copies cannot reach, on its way */
 } bh__slot;

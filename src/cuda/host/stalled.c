@@ -29,8 +29,8 @@ typedef struct few {
 } few;
 
 /* Copies the first `count` elements of the list together, as a slice for the policy. */
-static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count,
-                      uint32_t reasons, bh__slice *slice)
+static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count, uint32_t reasons,
+                      bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
@@ -53,8 +53,8 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     slice->reasons = reasons;
     for (i = 0; i < count; i++)
         f->list[i] = (uint16_t)i;
-    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, c->work.array[BH_ARRAY_KEYS], o->key_bytes,
-                      names, count);
+    error = m->gather(gpu, (void *)(uintptr_t)slice->keys, c->work.array[BH_ARRAY_KEYS],
+                      o->key_bytes, names, count);
     if (!error && c->work.array[BH_ARRAY_VALUES])
         error = m->gather(gpu, (void *)(uintptr_t)slice->values, c->work.array[BH_ARRAY_VALUES],
                           o->value_bytes, names, count);
@@ -84,8 +84,8 @@ static int read_few(const bh__call *c, few *f, uint32_t count, const bh__slice *
 {
     const bh__cuda_module *m = c->cuda->module;
     bh__gpu *gpu = c->cuda->gpu;
-    int error = m->copy(gpu, BH_LANE_RUN, f->list, slice->list,
-                        (uint64_t)slice->stalled * sizeof *f->list);
+    int error =
+        m->copy(gpu, BH_LANE_RUN, f->list, slice->list, (uint64_t)slice->stalled * sizeof *f->list);
 
     if (!error)
         error = m->copy(gpu, BH_LANE_RUN, f->outcomes, slice->outcomes, count);
@@ -196,8 +196,7 @@ bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint
         refused = resolved == BH_RESOLVED_REFUSED;
         status = bh__cuda_alive(c->cuda);
         if (!status)
-            error = bh__cuda_note(c->cuda,
-                                  settle_few(c, &f, *names, some, &slice, refused, &kept));
+            error = bh__cuda_note(c->cuda, settle_few(c, &f, *names, some, &slice, refused, &kept));
         if (!status && refused && !c->status)
             c->status = c->why;
         c->vain = refused && kept + slice.refused == some ? c->vain + 1 : 0;

@@ -38,12 +38,11 @@ static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
 {
     const double share = (double)set / (double)bits;
 
-    return (uint64_t)((double)set * (1 + share / 2 + share * share / 3 +
-                                     share * share * share / 4));
+    return (uint64_t)((double)set *
+                      (1 + share / 2 + share * share / 3 + share * share * share / 4));
 }
 
-int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
-                    uint64_t *keys)
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys)
 {
     const bh__cuda_module *m = c->cuda->module;
     uint64_t bits = SURVEY_BITS_LEAST;

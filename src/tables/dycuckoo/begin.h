@@ -46,7 +46,8 @@ BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t at)
 
 /* An operation on a key that has this counter begins, at home. `kind` is the operation; a constant in the
  * instances that have one. */
-BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind, uint32_t counter)
+BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind,
+                             uint32_t counter)
 {
     op->key = key;
     op->at = at;
@@ -79,7 +80,8 @@ BH_FN bh_answer BH_DY(done)(BH_DY(op) *op, bh_outcome outcome)
 }
 
 /* The home line did not decide: on to the other one. */
-BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t home, bh_region *next)
+BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t home,
+                                bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
@@ -104,7 +106,7 @@ BH_FN void BH_DY(answer)(const bh__slice *slice, const BH_DY(op) *op, BH_VALUE v
 /* Does the operation to a pair that is there, its bucket and its home locked; answers the meta
  * word to unlock its bucket with. */
 BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
-                       const BH_DY(view) *view)
+                          const BH_DY(view) *view)
 {
     uint32_t slot = bh_first(view->match);
     BH_VALUE value, old;
@@ -135,7 +137,8 @@ BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */
-BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta, int guest)
+BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta,
+                             int guest)
 {
     slice->room--;
     slice->inserted++;

@@ -87,8 +87,8 @@ static int halve(bh__dy_table *t)
         g->subtable[subtable].doublings++;
         bh__dy_publish(t);
         if (merged) {
-            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, &merge, buckets, BH_DY_PASS_BUCKETS,
-                                BH_MUST);
+            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, &merge, buckets,
+                                BH_DY_PASS_BUCKETS, BH_MUST);
             bring_home(t, &merge);
         }
         return 0;
@@ -165,7 +165,8 @@ void bh__dy_expect(bh_table *table, uint64_t keys)
     bh__dy_table *t = bh__dy_of(table);
     uint64_t row = (uint64_t)t->geometry.subtables * bh__dy_slots_per_bucket(table), buckets;
 
-    if (bh__dy_buckets_for(table, keys, &buckets) && buckets * row / EXPECT_REBUILDS >= table->slots &&
+    if (bh__dy_buckets_for(table, keys, &buckets) &&
+        buckets * row / EXPECT_REBUILDS >= table->slots &&
         !bh__dy_rebuild(t, buckets, table->options.seed))
         table->grows++;
     while (table->room < keys - table->keys && !bh__dy_grow(t))

@@ -75,9 +75,8 @@ extern const bh__policy bh__dycuckoo_policy;
          : BH_DY_SLOTS_MOST)
 #define BH_DY_BUCKET(key_bytes, value_bytes, apart)                                                \
     (BH_DY_LINE *                                                                                  \
-     ((apart)                                                                                      \
-          ? 1 + (BH_DY_SLOTS(key_bytes, value_bytes, 1) * (value_bytes) + 63) / BH_DY_LINE         \
-          : 1))
+     ((apart) ? 1 + (BH_DY_SLOTS(key_bytes, value_bytes, 1) * (value_bytes) + 63) / BH_DY_LINE     \
+              : 1))
 
 /* Of one subtable: 2^32 buckets are 256 GiB. Hash bits never run out, and a position in the table
  * fits in the 40 bits that an export cursor has for it. */
@@ -98,7 +97,7 @@ typedef struct bh_dy_geometry {
     uint32_t subtables;
     uint32_t spread; /* new keys do not all go home first: see away */
     bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
-    uint8_t pair[BH_DY_PAIRS_MOST]; /* home subtable | other subtable << 4 */
+    uint8_t pair[BH_DY_PAIRS_MOST];        /* home subtable | other subtable << 4 */
     bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: begin's one look-up */
     uint32_t away[BH_DY_PAIRS_MOST]; /* of 2^32 new keys of the pair, so many go to their other
                                         bucket though there is room at home */
@@ -146,7 +145,6 @@ typedef struct bh_dy_node {
     uint32_t slot;
 } bh_dy_node;
 
-
 #ifndef BH_DY_SEARCH_MOST
 #define BH_DY_SEARCH_MOST 6144u
 #endif
@@ -170,14 +168,13 @@ typedef struct bh_dy_node {
 
 /* The passes; see bh__kernels. */
 #define BH_DY_PASSES(pass)                                                                         \
-    pass(SPLIT, split_buckets, bh_dy_resize, EACH)                                                 \
-    pass(HOME, bring_home, bh_dy_resize, EACH)                                                     \
-    pass(MERGE, merge_buckets, bh_dy_resize, EACH)                                                 \
-    pass(RESIDUE, place_residue, bh_dy_resize, ALONE)                                              \
-    pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
-    pass(REST, reinsert_rest, bh_dy_reinsert, ALONE)                                               \
-    pass(PLACE, place, bh__slice, ALONE)                                                           \
-    pass(EXPORT, export_parts, bh_dy_export, EACH)
+    pass(SPLIT, split_buckets, bh_dy_resize, EACH) pass(HOME, bring_home, bh_dy_resize, EACH)      \
+        pass(MERGE, merge_buckets, bh_dy_resize, EACH)                                             \
+            pass(RESIDUE, place_residue, bh_dy_resize, ALONE)                                      \
+                pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                             \
+                    pass(REST, reinsert_rest, bh_dy_reinsert, ALONE)                               \
+                        pass(PLACE, place, bh__slice, ALONE)                                       \
+                            pass(EXPORT, export_parts, bh_dy_export, EACH)
 
 #define BH_DY_PASS_NUMBER(name, text, argument, how) BH_DY_PASS_##name,
 enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
@@ -194,7 +191,7 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
  */
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
-    const bh__scratch *scratch;   /* RESIDUE */
+    const bh__scratch *scratch;     /* RESIDUE */
     uint32_t subtable;              /* the one that changes */
     uint32_t from;                  /* BH_DY_PASS_HOME: the other one */
     uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
@@ -209,7 +206,7 @@ typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
     const bh__scratch *scratch; /* REST */
     uint64_t lines;
-    uint64_t left;  /* keys without a place, added up by all parts */
+    uint64_t left; /* keys without a place, added up by all parts */
 } bh_dy_reinsert;
 
 /* BH_DY_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch

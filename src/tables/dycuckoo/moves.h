@@ -83,26 +83,26 @@ typedef enum bh_dy_moved {
  * before home's lock is let go, as readers rely on.
  */
 BH_FN void BH_DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
-                         uint64_t to_meta, uint32_t counter)
+                            uint64_t to_meta, uint32_t counter)
 {
-    bh_dy_unlock(to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot),
-                             BH_DY(own_value)(from, slot), 1));
+    bh_dy_unlock(
+        to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot), BH_DY(own_value)(from, slot), 1));
     bh_dy_unlock(from, BH_DY(take)(bh_dy_count_up(from_meta, counter), slot));
 }
 
 /* The same, the other way. `to_meta` is home's with the key already counted down. */
 BH_FN void BH_DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
-                         uint64_t to_meta)
+                            uint64_t to_meta)
 {
-    bh_dy_unlock(to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot),
-                             BH_DY(own_value)(from, slot), 0));
+    bh_dy_unlock(
+        to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot), BH_DY(own_value)(from, slot), 0));
     bh_dy_unlock(from, BH_DY(take)(from_meta, slot));
 }
 
 /* Moves the pair in `slot` of `from` to `to`, if that is still its other place, as an operation of
  * its own. */
 BH_FN_RARE bh_dy_moved BH_DY(try_move)(const bh_dy_geometry *geometry, uint64_t from, uint32_t slot,
-                               uint64_t to)
+                                       uint64_t to)
 {
     uint64_t from_meta = bh_load64(bh_dy_at(from)), to_meta = bh_load64(bh_dy_at(to));
     bh_dy_places places;
@@ -110,9 +110,8 @@ BH_FN_RARE bh_dy_moved BH_DY(try_move)(const bh_dy_geometry *geometry, uint64_t 
     if ((from_meta | to_meta) & BH_DY_LOCK)
         return BH_DY_BUSY;
     places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(from, slot)), BH_DY_BUCKET_BYTES);
-    if (!(from_meta & bh_dy_used_bit(slot)) ||
-        !((places.home == from && places.other == to) ||
-          (places.home == to && places.other == from)))
+    if (!(from_meta & bh_dy_used_bit(slot)) || !((places.home == from && places.other == to) ||
+                                                 (places.home == to && places.other == from)))
         return BH_DY_STALE;
     if (BH_DY(full)(to_meta))
         return BH_DY_FULL;

@@ -60,12 +60,14 @@ BH_FN int BH_DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t 
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     uint64_t word = home ? hash.one : bh_dy_word_other(hash);
 
-    return to - subtable->lines >= (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings) ||
+    return to - subtable->lines >=
+               (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings) ||
            !(word >> subtable->doublings & 1);
 }
 
 /* Adds a bucket to those that a search has seen; its meta word is `meta`. */
-BH_FN void BH_DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t parent, uint32_t slot)
+BH_FN void BH_DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t parent,
+                      uint32_t slot)
 {
     node->line = line;
     node->parent = parent;
@@ -84,7 +86,7 @@ BH_FN void BH_DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t p
  * have no path after these few.
  */
 BH_FN_RARE int BH_DY(make_room)(const bh_dy_geometry *geometry, const bh__scratch *scratch,
-                             uint64_t *looks, const uint64_t *root, const bh_dy_resize *merge)
+                                uint64_t *looks, const uint64_t *root, const bh_dy_resize *merge)
 {
     bh_dy_node *nodes = (bh_dy_node *)scratch->memory;
     const uint64_t most = scratch->bytes / sizeof *nodes;
@@ -135,8 +137,10 @@ BH_FN void BH_DY(place_ahead)(const bh__slice *slice, uint32_t i)
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
 
     if (BH_BRINGS && i < slice->listed)
-        bh_bring_to_write(bh_dy_at(
-            bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]], BH_DY_BUCKET_BYTES).home));
+        bh_bring_to_write(
+            bh_dy_at(bh_dy_places_of(geometry, ((const BH_KEY *)slice->keys)[slice->list[i]],
+                                     BH_DY_BUCKET_BYTES)
+                         .home));
 }
 
 /* BH_DY_PASS_PLACE: performs one element, making room for it along a longer path if need be. */
@@ -162,7 +166,8 @@ BH_FN bh_answer BH_DY(place_one)(bh__slice *slice, uint32_t at)
         found = BH_DY(make_room)(geometry, slice->scratch, &looks, root, 0);
         slice->looks -= allowed - looks;
         if (!found) {
-            slice->vain += allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
+            slice->vain +=
+                allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
             return BH_STALL;
         }
     }

@@ -33,14 +33,16 @@ static int choose_options(bh_table *table)
         return 0;
     }
     if (o->dycuckoo.spread != BH_SPREAD_HOME_FIRST && o->dycuckoo.spread != BH_SPREAD_THEOREM1) {
-        bh__fail(BH_ERR_ARGUMENT, "dycuckoo.spread is %d; it must be BH_SPREAD_HOME_FIRST or "
-                                  "BH_SPREAD_THEOREM1",
+        bh__fail(BH_ERR_ARGUMENT,
+                 "dycuckoo.spread is %d; it must be BH_SPREAD_HOME_FIRST or "
+                 "BH_SPREAD_THEOREM1",
                  (int)o->dycuckoo.spread);
         return 0;
     }
     if (o->dycuckoo.values_apart > 1 || (o->dycuckoo.values_apart && !o->value_bytes)) {
-        bh__fail(BH_ERR_ARGUMENT, "dycuckoo.values_apart is %u with values of %u bytes; it must be "
-                                  "0, or 1 in a table that has values",
+        bh__fail(BH_ERR_ARGUMENT,
+                 "dycuckoo.values_apart is %u with values of %u bytes; it must be "
+                 "0, or 1 in a table that has values",
                  o->dycuckoo.values_apart, o->value_bytes);
         return 0;
     }
@@ -138,7 +140,8 @@ static bh_status clear(bh_table *table)
     for (i = 0; i < t->geometry.subtables; i++)
         if (!table->backend->clear(table->backend, &t->block[i],
                                    bh_dy_buckets(&t->geometry, i) * bh__dy_bucket_bytes(table),
-                                   i ? BH_MUST : BH_TRY) && !i)
+                                   i ? BH_MUST : BH_TRY) &&
+            !i)
             return bh__dy_refused("to clear the table");
     table->keys = 0;
     table->erases = 0;
@@ -152,8 +155,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 {
     bh__dy_table *t = bh__dy_of(table);
     const bh__backend *backend = table->backend;
-    const uint64_t part =
-        bh__on_device(table->backend) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
+    const uint64_t part = bh__on_device(table->backend) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
     const uint64_t slots_per_part = bh__dy_slots_per_bucket(table) * part;
     uint64_t subtable_first = 0, copied = 0;
     uint32_t subtable;
@@ -202,7 +204,11 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo",      BH_ON_GPU,     create,          destroy, geometry,     bh__dy_resolve,
-    bh__dy_reserve,  bh__dy_expect, bh__dy_shrink,   bh__dy_compact,
-    clear,           export_pairs,  typical_page,    0,
+    "dycuckoo",     BH_ON_GPU,
+    create,         destroy,
+    geometry,       bh__dy_resolve,
+    bh__dy_reserve, bh__dy_expect,
+    bh__dy_shrink,  bh__dy_compact,
+    clear,          export_pairs,
+    typical_page,   0,
 };

@@ -53,7 +53,8 @@ BH_FN bh_dy_spot bh_dy_spot_of(const bh_dy_geometry *geometry, const bh_dy_regio
     const uint64_t bucket = bh_dy_bucket_of(geometry, home, hash.one);
     bh_dy_spot spot;
 
-    spot.region = (uint32_t)(regions->first[geometry->pair[pair] & 15u] + (bucket >> regions->bits));
+    spot.region =
+        (uint32_t)(regions->first[geometry->pair[pair] & 15u] + (bucket >> regions->bits));
     spot.bucket = (uint32_t)bucket & ((1u << regions->bits) - 1);
     spot.counter = bh_dy_counter_of(hash.one >> home->doublings);
     return spot;
@@ -99,7 +100,7 @@ typedef enum bh_dy_sent {
 /* An element at its home, of which `copy` is the address of a copy that is this thread's.
  * slice->room: whether there is room in the table for a new key; at `at` is its value. */
 BH_FN bh_dy_settled BH_DY(settle)(bh__slice *slice, BH_DY(op) *op, BH_KEY key, uint32_t at,
-                               uint32_t kind, uint32_t counter, uint64_t copy)
+                                  uint32_t kind, uint32_t counter, uint64_t copy)
 {
     const int room = slice->room != 0;
     bh_region region = bh_dy_region(0, 0);
@@ -163,7 +164,8 @@ BH_FN void BH_DY(begin_sending)(BH_DY(sending) *s, uint64_t home, int turnover)
 
 /* Sends the one whose turn it is to its other place, and puts the key into its slot; answers 0
  * when there is no room. */
-BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key, BH_VALUE value)
+BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key,
+                          BH_VALUE value)
 {
     const int itself = s->slot == BH_DY_BUCKET_SLOTS;
     const BH_KEY goes = itself ? key : BH_DY(own_key)(s->home, s->slot);
@@ -172,7 +174,7 @@ BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_
     const int leaves_home = places.home == s->home;
 
     if (!BH_DY(put_there)(leaves_home ? places.other : places.home, goes, with, leaves_home,
-                       places.counter))
+                          places.counter))
         return 0;
     if (leaves_home)
         s->meta = bh_dy_count_up(s->meta, places.counter);
@@ -185,7 +187,7 @@ BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_
 
 /* One attempt to find a place for a key. */
 BH_FN bh_dy_sent BH_DY(send_away)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key,
-                               BH_VALUE value)
+                                  BH_VALUE value)
 {
     const int itself = s->slot == BH_DY_BUCKET_SLOTS;
 

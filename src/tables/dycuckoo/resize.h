@@ -60,10 +60,10 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
         for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
             bh_hash hash = bh_hash_key(BH_DY(own_key)(low, slot), &geometry->seed);
             uint64_t word = hash.one, other = bh_dy_word_other(hash);
-            uint32_t guest = BH_DY_BUCKET_SLOTS > BH_DY_GUESTS_KNOWN
-                                 ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) !=
-                                       split->subtable
-                                 : guests >> slot & 1u;
+            uint32_t guest =
+                BH_DY_BUCKET_SLOTS > BH_DY_GUESTS_KNOWN
+                    ? (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) != split->subtable
+                    : guests >> slot & 1u;
 
             word ^= (word ^ other) & (0ull - guest);
             up |= (uint32_t)(word >> bit & 1) << slot;
@@ -71,7 +71,7 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
         for (up &= bh_dy_used(low_meta, BH_DY_BUCKET_SLOTS); up; up &= up - 1) {
             slot = bh_first(up);
             high_meta = BH_DY(put)(high, high_meta, BH_DY(own_key)(low, slot),
-                                BH_DY(own_value)(low, slot), (int)(guests >> slot & 1u));
+                                   BH_DY(own_value)(low, slot), (int)(guests >> slot & 1u));
             low_meta = BH_DY(take)(low_meta, slot);
             moved++;
         }
@@ -162,8 +162,7 @@ BH_FN_RARE bh_dy_moving BH_DY(way_out)(const bh_dy_resize *merge, uint64_t high,
 
     moving.from = high;
     moving.slot = slot;
-    moving.homeward =
-        (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) != merge->subtable;
+    moving.homeward = (geometry->pair[bh_dy_pair_of(geometry, hash)] & 15u) != merge->subtable;
     moving.to = moving.homeward ? places.home : places.other;
     moving.counter = places.counter;
     return moving;
@@ -220,7 +219,8 @@ BH_FN void BH_DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
         uint64_t low = subtable->lines + (uint64_t)BH_DY_BUCKET_BYTES * i, high = low + half;
         uint64_t low_meta = bh_read64(bh_dy_at(low)), high_meta = bh_read64(bh_dy_at(high));
         uint32_t guests = bh_dy_maybe_guests(high_meta, BH_DY_BUCKET_SLOTS);
-        uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, BH_DY_BUCKET_SLOTS) & ~guests, guests}, part;
+        uint32_t kept[2] = {bh_dy_maybe_residents(high_meta, BH_DY_BUCKET_SLOTS) & ~guests, guests},
+                 part;
 
         low_meta = (low_meta & ~BH_DY_FILTER_MASK) | bh_dy_merged_filter(low_meta, high_meta);
         high_meta &= ~BH_DY_FILTER_MASK;
@@ -229,7 +229,7 @@ BH_FN void BH_DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
                 uint32_t slot = bh_first(kept[part]);
 
                 low_meta = BH_DY(put)(low, low_meta, BH_DY(own_key)(high, slot),
-                                   BH_DY(own_value)(high, slot), (int)part);
+                                      BH_DY(own_value)(high, slot), (int)part);
                 high_meta = BH_DY(take)(high_meta, slot);
                 moved++;
             }
@@ -253,7 +253,8 @@ BH_FN void BH_DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 
 /* One key that a halving has left: a place for it along a longer path. Answers 0 when there is
  * none. */
-BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t slot, uint64_t half)
+BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint32_t slot,
+                                 uint64_t half)
 {
     bh_dy_moving key = BH_DY(way_out)(merge, high, slot);
     uint64_t root[2] = {high - half, key.to}, looks = BH_DY_LOOKS_LONE, meta;
@@ -269,7 +270,7 @@ BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint3
         meta = bh_read64(bh_dy_at(root[0]));
     }
     bh_store64(bh_dy_at(root[0]), BH_DY(put)(root[0], meta, BH_DY(own_key)(high, slot),
-                                          BH_DY(own_value)(high, slot), key.homeward));
+                                             BH_DY(own_value)(high, slot), key.homeward));
     bh_store64(bh_dy_at(high), BH_DY(take)(bh_read64(bh_dy_at(high)), slot));
     return 1;
 }
@@ -281,7 +282,8 @@ BH_FN void BH_DY(place_residue)(void *argument, uint64_t first, uint64_t count)
     bh_dy_resize *merge = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings), gone = 0, i;
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings),
+             gone = 0, i;
     uint32_t vain = 0;
 
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {

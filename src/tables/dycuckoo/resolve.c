@@ -65,7 +65,8 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     slice->vain = 0;
     /* At most one search overdraws it: keys that collide on purpose must not leave a debt on which others,
      * who need a search, are refused. */
-    slice->vain_most = charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
+    slice->vain_most =
+        charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
     ran = table->backend->pass(table->backend, table, BH_DY_PASS_PLACE, slice, 1, 1, BH_TRY);
     if (!ran) {
         slice->refused = slice->stalled;

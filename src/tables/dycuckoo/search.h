@@ -32,15 +32,17 @@
 /* The first resident of a bucket, from `slot` on, that is at home there: sets *slot and the bucket
  * it could move to. Read without lock: a hint that try_move checks. */
 BH_FN int BH_DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
-                            uint64_t *to)
+                               uint64_t *to)
 {
-    uint32_t left = bh_dy_maybe_residents(bh_load64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS) >> *slot << *slot;
+    uint32_t left =
+        bh_dy_maybe_residents(bh_load64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS) >> *slot << *slot;
 
     for (; left; left &= left - 1) {
         bh_dy_places places;
 
         *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, *slot)), BH_DY_BUCKET_BYTES);
+        places =
+            bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, *slot)), BH_DY_BUCKET_BYTES);
         *to = places.other;
         if (places.home == line)
             return 1;
@@ -56,7 +58,8 @@ BH_FN uint64_t BH_DY(walk)(const bh_dy_geometry *geometry, const BH_DY(op) *op, 
     uint32_t i;
 
     for (i = 0; i < moves; i++)
-        line = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, op->path >> 4 * i & 15u)), BH_DY_BUCKET_BYTES)
+        line = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, op->path >> 4 * i & 15u)),
+                               BH_DY_BUCKET_BYTES)
                    .other;
     return line;
 }
@@ -99,7 +102,7 @@ BH_FN uint64_t BH_DY(search_on)(const bh_dy_geometry *geometry, BH_DY(op) *op, u
 /* A step of SEARCH: `line` is the end of the path, or home when it begins. Sets what it has moved
  * and the next bucket. */
 BH_FN_RARE bh_answer BH_DY(search)(const bh_dy_geometry *geometry, BH_DY(op) *op, uint64_t line,
-                                uint8_t *has_moved, uint64_t *next)
+                                   uint8_t *has_moved, uint64_t *next)
 {
     if (op->depth) {
         uint64_t from = BH_DY(walk)(geometry, op, op->depth - 1u);
@@ -184,7 +187,7 @@ BH_FN bh_answer BH_DY(begin_search)(bh__slice *slice, BH_DY(op) *op, bh_region *
  * in the home of one of home's guests. Answers that guest's home, and its slot; 0 when there is no
  * guest. */
 BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
-                              uint32_t *slot)
+                                 uint32_t *slot)
 {
     uint32_t left = bh_dy_maybe_guests(meta, BH_DY_BUCKET_SLOTS);
 
@@ -192,7 +195,8 @@ BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, 
         bh_dy_places places;
 
         *slot = bh_first(left);
-        places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(home, *slot)), BH_DY_BUCKET_BYTES);
+        places =
+            bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(home, *slot)), BH_DY_BUCKET_BYTES);
         if (places.other == home)
             return places.home;
     }
@@ -201,8 +205,8 @@ BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, 
 
 /* Sends a guest of the full home to where it is at home, if there is one; else on to the other
  * bucket. */
-BH_FN bh_answer BH_DY(begin_evict)(const bh__slice *slice, BH_DY(op) *op, uint64_t home, uint64_t meta,
-                                bh_region *next)
+BH_FN bh_answer BH_DY(begin_evict)(const bh__slice *slice, BH_DY(op) *op, uint64_t home,
+                                   uint64_t meta, bh_region *next)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     uint32_t slot = 0;

@@ -177,7 +177,8 @@ void bh__dy_set_room(bh_table *table, double fill)
 static void set_allowances(bh_table *table, int uneven)
 {
     const uint64_t searches = bh__on_device(table->backend) ? 1 : VAIN_SEARCHES;
-    const uint64_t looks = bh__on_device(table->backend) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
+    const uint64_t looks =
+        bh__on_device(table->backend) ? BH_DY_SEARCH_LOOKS_FAR : BH_DY_SEARCH_LOOKS;
     const uint64_t vain = searches * (looks < table->slots ? looks : table->slots);
     uint64_t i;
     double most = placeable_fill(table);
@@ -205,9 +206,9 @@ void bh__dy_publish(bh__dy_table *t)
     }
     for (i = 0; i < g->pairs; i++) {
         g->home[i] = g->subtable[g->pair[i] & 15];
-        g->away[i] = g->spread ? share_of_other(g->home[i].doublings,
-                                                g->subtable[g->pair[i] >> 4].doublings)
-                               : 0;
+        g->away[i] =
+            g->spread ? share_of_other(g->home[i].doublings, g->subtable[g->pair[i] >> 4].doublings)
+                      : 0;
     }
     table->slots = slots;
     bh__dy_set_room(table, fill_allowed(table, bh__dy_is_uneven(g)));
@@ -221,7 +222,8 @@ void bh__dy_publish(bh__dy_table *t)
 int bh__dy_worth_growing(const bh_table *table)
 {
     double d = (double)table->options.dycuckoo.subtables;
-    double least = table->options.min_fill > 0 ? table->options.min_fill : BH_DY_DEFAULT_MIN_FILL / 2;
+    double least =
+        table->options.min_fill > 0 ? table->options.min_fill : BH_DY_DEFAULT_MIN_FILL / 2;
 
     /* Where max_fill is beyond what can be filled, tables must grow before they get there. */
     if (least > 0.9 * placeable_fill(table) * d / (d + 1))

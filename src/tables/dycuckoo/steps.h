@@ -13,7 +13,8 @@
  * for a new key, which the policy must see to. It holds no lock when it answers.
  */
 
-BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t line, bh_region *next)
+BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t line,
+                                 bh_region *next)
 {
     BH_DY(view) view;
     BH_VALUE value = 0;
@@ -67,7 +68,7 @@ BH_FN int BH_DY(rather_away)(const bh__slice *slice, const BH_DY(op) *op)
 }
 
 BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
-                              bh_region *next)
+                                 bh_region *next)
 {
     int inserts = BH_OP_INSERTS(kind);
     BH_DY(view) view;
@@ -97,7 +98,7 @@ BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
 }
 
 BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
-                               bh_region *next)
+                                  bh_region *next)
 {
     BH_DY(view) home, other;
     int home_full, other_full;
@@ -127,8 +128,8 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     }
     if (other.match) {
         bh_dy_unlock(line, BH_DY(act)(slice, op, kind, line, &other));
-        bh_dy_unlock(op->home, BH_OP_ERASES(kind) ? bh_dy_count_down(home.meta, op->counter)
-                                                  : home.meta);
+        bh_dy_unlock(op->home,
+                     BH_OP_ERASES(kind) ? bh_dy_count_down(home.meta, op->counter) : home.meta);
         return BH_DONE;
     }
     /* The key is nowhere, and as long as home is locked it stays so. */
@@ -147,7 +148,7 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
 
 /* One step of an operation on the region it asked for. */
 BH_FN bh_answer BH_DY(step)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
-                         bh_region *next)
+                            bh_region *next)
 {
     if (kind == BH_FIND)
         return BH_DY(step_find)(slice, op, line, next);

@@ -167,9 +167,9 @@ bh_status bh__dy_double_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes
     if (bh__block_extend(block, &backend->memory, bytes, &moving))
         return BH_OK;
     if (!moving || !bh__block_create(&larger, &backend->memory, bytes))
-        return bh__fail(BH_ERR_MEMORY,
-                        "the system gave no memory to grow a table of %llu bytes by %llu",
-                        (unsigned long long)t->table.bytes[BH_TIER_NEAR], (unsigned long long)bytes / 2);
+        return bh__fail(
+            BH_ERR_MEMORY, "the system gave no memory to grow a table of %llu bytes by %llu",
+            (unsigned long long)t->table.bytes[BH_TIER_NEAR], (unsigned long long)bytes / 2);
     if (!backend->copy(backend, &larger, block, bytes / 2, BH_TRY)) {
         bh__block_destroy(&larger, &backend->memory);
         return bh__dy_refused("to copy a part of the table");

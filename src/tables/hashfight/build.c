@@ -150,12 +150,14 @@ int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 
     return !bh__block_bytes(bytes, &committed) ||
            ((!t->spare.memory || spare < bytes) &&
-            bh__over_budget(&t->table, BH_TIER_NEAR, t->table.bytes[BH_TIER_NEAR] - freed - spare, committed));
+            bh__over_budget(&t->table, BH_TIER_NEAR, t->table.bytes[BH_TIER_NEAR] - freed - spare,
+                            committed));
 }
 
 bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed)
 {
-    return bh__fail_over(&t->table, BH_TIER_NEAR, t->table.bytes[BH_TIER_NEAR] - freed - t->spare.committed + bytes);
+    return bh__fail_over(&t->table, BH_TIER_NEAR,
+                         t->table.bytes[BH_TIER_NEAR] - freed - t->spare.committed + bytes);
 }
 
 /* Memory for a generation: the spare block, or a new one; where that is too much, a spare block

@@ -32,11 +32,11 @@
 
 /* Temporary memory for a chunk of a call. */
 typedef struct chunk {
-    uint64_t keys;    /* sorted */
-    uint64_t spare;   /* then: keys that get a place */
-    uint64_t index;   /* of each sorted element */
+    uint64_t keys;  /* sorted */
+    uint64_t spare; /* then: keys that get a place */
+    uint64_t index; /* of each sorted element */
     uint64_t index_spare;
-    uint64_t unique;  /* the key of each run */
+    uint64_t unique; /* the key of each run */
     uint64_t starts;
     uint64_t places;
     uint64_t wanted;
@@ -194,9 +194,7 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
     from.values = batch->values;
     from.indexed = batch->outcomes && !t->builder->tell;
     from.distinct = 0;
-    from.payload_bytes = !from.indexed             ? table->options.value_bytes
-                         : batch->n > UINT32_MAX ? 8
-                                                 : 4;
+    from.payload_bytes = !from.indexed ? table->options.value_bytes : batch->n > UINT32_MAX ? 8 : 4;
     from.payloads = from.indexed ? 0 : batch->values;
     since = bh__enter_alone(table);
     for (i = 0; i < bh__hf_large(t); i++)
@@ -218,8 +216,8 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
 
 /* Performs a call in chunks of so many elements, with memory for one; where that is not enough for
  * sorting, the smaller ones that `small` has room for. */
-static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t room, bh__arena *memory,
-                            uint64_t small)
+static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t room,
+                            bh__arena *memory, uint64_t small)
 {
     bh_table *table = &t->table;
     bh_status status = BH_OK;
@@ -262,8 +260,7 @@ static bh_status modify_far(bh__hf_table *t, const bh__batch *batch)
     bh__arena a = {0, 0};
     chunk c;
 
-    while (!bh__temporary_take(&memory, &backend->memory,
-                               cut_chunk(&a, table, room, &c))) {
+    while (!bh__temporary_take(&memory, &backend->memory, cut_chunk(&a, table, room, &c))) {
         if (room <= SMALL_CHUNK)
             return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory for %llu elements",
                             (unsigned long long)room);
@@ -288,8 +285,8 @@ static bh_status modify_near(bh__hf_table *t, const bh__batch *batch)
     int taken;
     chunk c;
 
-    taken = room > SMALL_CHUNK && bh__temporary_take(&memory, &backend->host,
-                                                     cut_chunk(&a, table, room, &c));
+    taken = room > SMALL_CHUNK &&
+            bh__temporary_take(&memory, &backend->host, cut_chunk(&a, table, room, &c));
     /* Small, or no memory for more at a time. */
     a.at = taken ? (uint64_t)(uintptr_t)memory.memory : on_stack;
     if (!taken && room > SMALL_CHUNK)

@@ -34,8 +34,7 @@ static int take(const bh_table *table, bh__arena *a, bh__temporary *memory)
     const bh__backend *backend = table->backend;
 
     memory->memory = 0;
-    if (a->overflowed ||
-        !bh__temporary_take(memory, &backend->memory, a->at ? a->at : 1))
+    if (a->overflowed || !bh__temporary_take(memory, &backend->memory, a->at ? a->at : 1))
         return 0;
     a->at = (uint64_t)(uintptr_t)memory->memory;
     return 1;
@@ -167,8 +166,8 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
 
 /* Partitions the pairs by region into the generation's memory, each region's to where its slots will
  * be. */
-static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from,
-                              const bh__hf_plan *p, bh_hf_teams *job, work *w)
+static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from, const bh__hf_plan *p,
+                              bh_hf_teams *job, work *w)
 {
     const bh__primitives *primitives = table->backend->primitives;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
@@ -329,9 +328,9 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     aside to;
 
     cut_aside(&a, table, &to);
-    if (t->tail.tail && !bh__hf_read(table, t->geometry.generations - 1, &cell, to.counts, to.parts,
-                                     to.pairs.keys, value_bytes ? to.pairs.values : 0,
-                                     BH_HF_BUFFER_MOST, &kept))
+    if (t->tail.tail &&
+        !bh__hf_read(table, t->geometry.generations - 1, &cell, to.counts, to.parts, to.pairs.keys,
+                     value_bytes ? to.pairs.values : 0, BH_HF_BUFFER_MOST, &kept))
         return 0;
     bh__hf_copy(table, (uint64_t)(uintptr_t)to.pairs.keys + kept * key_bytes,
                 (uint64_t)(uintptr_t)keys, count * key_bytes);
@@ -369,8 +368,9 @@ static uint64_t counts(const bh_table *table, uint64_t first)
     uint64_t most = 0, i;
 
     for (i = first; i < g->generations; i++) {
-        uint64_t parts = bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)) /
-                             BH_HF_EXPORT_PART_FAR + 1;
+        uint64_t parts =
+            bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)) / BH_HF_EXPORT_PART_FAR +
+            1;
 
         most = parts > most ? parts : most;
     }
@@ -378,14 +378,6 @@ static uint64_t counts(const bh_table *table, uint64_t first)
 }
 
 const bh__hf_builder bh__hf_far = {
-    region_keys,
-    regions_most,
-    fit,
-    fight,
-    tell,
-    add_to_buffer,
-    aside_bytes,
-    BH_HF_EXPORT_PART_FAR,
-    add_up,
-    counts,
+    region_keys, regions_most,          fit,    fight,  tell, add_to_buffer,
+    aside_bytes, BH_HF_EXPORT_PART_FAR, add_up, counts,
 };

@@ -51,7 +51,7 @@ typedef struct BH_HF(aim) {
 } BH_HF(aim);
 
 BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
-                        uint64_t round, uint32_t at, int bits, BH_HF(aim) *aim)
+                           uint64_t round, uint32_t at, int bits, BH_HF(aim) *aim)
 {
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
     const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS);
@@ -67,15 +67,15 @@ BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh
 
 /* Answers whether the key is there, and sets *on to whether it must go on. */
 BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, const BH_HF(aim) *aim,
-                        int bits, uint32_t *on)
+                           int bits, uint32_t *on)
 {
     const uint32_t found = BH_LOAD_KEY(aim->key_at) == aim->key;
 
     if (BH_VALUE_BYTES && slice->values_out) {
         const uint64_t within = (uint64_t)(uintptr_t)aim->key_at % BH_HF_LINE / BH_KEY_BYTES;
         BH_VALUE *value_out = (BH_VALUE *)slice->values_out + aim->at, before = *value_out;
-        BH_VALUE value =
-            BH_HF(load_value)(aim->key_at - within * BH_KEY_BYTES + BH_HF_LINE_VALUES + within * BH_VALUE_BYTES);
+        BH_VALUE value = BH_HF(load_value)(aim->key_at - within * BH_KEY_BYTES + BH_HF_LINE_VALUES +
+                                           within * BH_VALUE_BYTES);
 
         *value_out = found ? value : before;
         if (!bits)
@@ -90,9 +90,9 @@ BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, co
 /* One round of the keys in[0 .. total), or where `in` is NULL of those from `first` on. Writes who
  * must go on to `out`, which may be `in`, and answers how many; *found receives how many were. */
 BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
-                               const bh_seed *seed, uint64_t round, const uint16_t *in,
-                               uint32_t first, uint32_t total, int bits, uint16_t *out,
-                               uint32_t *found)
+                                  const bh_seed *seed, uint64_t round, const uint16_t *in,
+                                  uint32_t first, uint32_t total, int bits, uint16_t *out,
+                                  uint32_t *found)
 {
     BH_HF(aim) window[BH_HF_AHEAD], *aim = window;
     uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, hits = 0, on, i;

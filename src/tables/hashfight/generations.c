@@ -346,8 +346,8 @@ uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, b
         }
         *why = status;
         /* What there is memory for: fewer, and in the end what still fits in the buffer. */
-        tried = tried > BH_HF_BUFFER_MOST ? tried / 2
-                                          : BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
+        tried =
+            tried > BH_HF_BUFFER_MOST ? tried / 2 : BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
     }
     return 0;
 }

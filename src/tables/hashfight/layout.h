@@ -62,16 +62,16 @@ typedef struct bh_hf_round {
 } bh_hf_round;
 
 typedef struct bh_hf_generation {
-    uint64_t lines;        /* address of the first line */
-    uint64_t contested;    /* address of the bits, one a slot, in 64-bit words */
-    uint64_t regions;      /* 0: only a tail */
+    uint64_t lines;     /* address of the first line */
+    uint64_t contested; /* address of the bits, one a slot, in 64-bit words */
+    uint64_t regions;   /* 0: only a tail */
     uint64_t region_lines;
     uint64_t rounds;
-    uint64_t tail_keys;   /* addresses */
+    uint64_t tail_keys; /* addresses */
     uint64_t tail_values;
-    uint64_t tail_gone;   /* bytes: 1 where a pair was erased */
-    uint64_t tail;        /* pairs in it */
-    uint64_t tail_room;   /* and places */
+    uint64_t tail_gone; /* bytes: 1 where a pair was erased */
+    uint64_t tail;      /* pairs in it */
+    uint64_t tail_room; /* and places */
     bh_hf_round round[BH_HF_ROUNDS_MOST];
 } bh_hf_generation;
 
@@ -97,17 +97,12 @@ typedef struct bh_hf_geometry {
 /* The passes; see bh__kernels. Cores build by FIGHT and TAIL, a device by LAY, TEAM and TELL (which cores
  * have for tests of a device that is none). */
 #define BH_HF_PASSES(pass)                                                                         \
-    pass(COUNT, count_parts, bh_hf_export, EACH)                                                   \
-    pass(EXPORT, export_parts, bh_hf_export, EACH)                                                 \
-    pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
-    pass(FIGHT, fight_tasks, bh_hf_fight, CORES)                                                   \
-    pass(TAIL, make_tail, bh_hf_fight, CORES)                                                      \
-    pass(LOCATE, locate, bh_hf_locate, OWN)                                                        \
-    pass(WANT, want, bh_hf_runs, OWN)                                                              \
-    pass(FOLD, fold, bh_hf_runs, OWN)                                                              \
-    pass(LAY, lay, bh_hf_teams, EACH)                                                              \
-    pass(TEAM, team, bh_hf_teams, OWN)                                                             \
-    pass(TELL, tell_all, bh_hf_teams, EACH)
+    pass(COUNT, count_parts, bh_hf_export, EACH) pass(EXPORT, export_parts, bh_hf_export, EACH)    \
+        pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                            \
+            pass(FIGHT, fight_tasks, bh_hf_fight, CORES) pass(TAIL, make_tail, bh_hf_fight, CORES) \
+                pass(LOCATE, locate, bh_hf_locate, OWN) pass(WANT, want, bh_hf_runs, OWN)          \
+                    pass(FOLD, fold, bh_hf_runs, OWN) pass(LAY, lay, bh_hf_teams, EACH)            \
+                        pass(TEAM, team, bh_hf_teams, OWN) pass(TELL, tell_all, bh_hf_teams, EACH)
 
 #define BH_HF_PASS_NUMBER(name, text, argument, how) BH_HF_PASS_##name,
 enum { BH_HF_PASSES(BH_HF_PASS_NUMBER) BH_HF_PASSES_END };
@@ -123,7 +118,7 @@ enum { BH_HF_PASSES(BH_HF_PASS_NUMBER) BH_HF_PASSES_END };
 typedef struct bh_hf_fight {
     const bh_hf_geometry *geometry;
     bh_hf_generation *to;
-    const uint64_t *counts;      /* pairs of each region, and where they lie */
+    const uint64_t *counts; /* pairs of each region, and where they lie */
     const uint64_t *keys_at;
     const uint64_t *payloads_at; /* NULL: no payloads */
     uint32_t payload_bytes;
@@ -173,8 +168,9 @@ typedef struct bh_hf_teams {
     void *left_keys;        /* receive those who lose all rounds, in any order */
     void *left_values;
     uint64_t left_room;
-    uint64_t left;     /* how many did, added up by all; those above left_room are not there */
-    uint64_t uneven;   /* becomes 1 where a region has too many pairs, or two keys are equal: nothing can
+    uint64_t left; /* how many did, added up by all; those above left_room are not there */
+    uint64_t
+        uneven; /* becomes 1 where a region has too many pairs, or two keys are equal: nothing can
                           be built then */
     uint8_t *outcomes; /* tell: of elements that have been inserted */
 } bh_hf_teams;
@@ -186,21 +182,19 @@ typedef struct bh_hf_teams {
 
 /* A pair in it: the payload is aligned. */
 #define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
-    ((payload_bytes) == 0   ? (key_bytes)                                                          \
-     : (key_bytes) + (payload_bytes) == 8 ? 8u                                                     \
-                                          : 16u)
+    ((payload_bytes) == 0 ? (key_bytes) : (key_bytes) + (payload_bytes) == 8 ? 8u : 16u)
 
 /* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: pairs,
  * the slot of each and room for the losers, the winner of each slot and a bit for each slot. */
 #define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
-    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots) * 4 + (slots) / 8 + 9 * 64) /  \
+    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots)*4 + (slots) / 8 + 9 * 64) /    \
      64 * 64)
 
 /* The same of a team: pairs, the slot of each, the winner of each slot of a round, and a bit for each
  * slot of the region. */
 #define BH_HF_TEAM_SCRATCH(key_bytes, value_bytes, room, slots, cells)                             \
-    (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots) * 4 + (cells) / 8 + 4 * 64) /    \
-     64 * 64)
+    (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots)*4 + (cells) / 8 + 4 * 64) / 64 * \
+     64)
 
 /* BH_HF_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
 typedef struct bh_hf_locate {
@@ -244,7 +238,7 @@ typedef struct bh_hf_export {
     uint64_t from;  /* the generation's number */
     uint64_t first; /* cell */
     uint64_t end;
-    uint64_t part; /* cells of a part */
+    uint64_t part;    /* cells of a part */
     uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
     void *keys;
     void *values; /* NULL: keys only */

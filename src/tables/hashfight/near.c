@@ -180,8 +180,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     job.tasks = job.tasks < p->g.regions ? job.tasks : p->g.regions;
     job.scratch_bytes =
         BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, most_slots);
-    if (!bh__block_create(&scratch, &backend->host,
-                          job.tasks * job.scratch_bytes))
+    if (!bh__block_create(&scratch, &backend->host, job.tasks * job.scratch_bytes))
         goto no_scratch;
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + scratch.committed + w.block.committed +

@@ -86,7 +86,7 @@ typedef struct bh_hf_scratch {
     uint32_t *slot;       /* of each pair */
     uint32_t *loser;      /* pairs that have not won, by index */
     uint32_t *winner;     /* of each slot */
-    uint64_t *seen;       /* a bit for each slot: one of several equal keys has been told INSERTED; of
+    uint64_t *seen; /* a bit for each slot: one of several equal keys has been told INSERTED; of
                              a team: somebody has lost there */
 } bh_hf_scratch;
 
@@ -122,7 +122,8 @@ typedef struct BH_HF(op) {
 
 BH_FN unsigned char *BH_HF(key_at)(const bh_hf_generation *generation, uint64_t slot)
 {
-    return bh_hf_at(generation->lines + slot / BH_HF_LINE_SLOTS * BH_HF_LINE + slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES);
+    return bh_hf_at(generation->lines + slot / BH_HF_LINE_SLOTS * BH_HF_LINE +
+                    slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES);
 }
 
 BH_FN unsigned char *BH_HF(value_at)(const bh_hf_generation *generation, uint64_t slot)
@@ -156,7 +157,8 @@ BH_FN bh_region BH_HF(go_slot)(const bh_hf_generation *generation, BH_HF(op) *op
 {
     op->slot = bh_hf_slot(generation, op->hash, op->round, BH_HF_LINE_SLOTS);
     bh_bring(bh_hf_at(generation->contested + op->slot / 64 * 8));
-    return BH_HF(region_of)(bh_hf_at(generation->lines + op->slot / BH_HF_LINE_SLOTS * BH_HF_LINE), BH_HF_LINE);
+    return BH_HF(region_of)(bh_hf_at(generation->lines + op->slot / BH_HF_LINE_SLOTS * BH_HF_LINE),
+                            BH_HF_LINE);
 }
 
 /* To the middle of what is left of the tail. */
@@ -229,7 +231,7 @@ BH_FN bh_answer BH_HF(go_on)(const bh__slice *slice, BH_HF(op) *op, uint32_t kin
 
 /* One key of the tail: a step of a binary search. */
 BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation *generation,
-                              BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+                                 BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
 {
     uint64_t middle = op->slot + (op->end - op->slot) / 2;
     BH_KEY key = BH_LOAD_KEY(bh_hf_at(at));
@@ -237,7 +239,7 @@ BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation 
     if (key == op->key && !bh_hf_at(generation->tail_gone)[middle]) {
         op->slot = middle;
         return BH_HF(done)(slice, op, kind,
-                        bh_hf_at(generation->tail_values + middle * BH_VALUE_BYTES));
+                           bh_hf_at(generation->tail_values + middle * BH_VALUE_BYTES));
     }
     if (key < op->key)
         op->slot = middle + 1;
@@ -250,7 +252,8 @@ BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation 
 }
 
 /* Finding and locating never change anything, so `slice` is theirs only for the results. */
-BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint64_t at,
+                            bh_region *next)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
     const bh_hf_generation *generation = &geometry->generation[op->generation];
@@ -260,8 +263,9 @@ BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint
     if (op->round == BH_HF_TAIL)
         return BH_HF(step_tail)(slice, generation, op, kind, at, next);
     if (BH_LOAD_KEY(bh_hf_at(at + op->slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES)) == op->key)
-        return BH_HF(done)(slice, op, kind,
-                        bh_hf_at(at + BH_HF_LINE_VALUES + op->slot % BH_HF_LINE_SLOTS * BH_VALUE_BYTES));
+        return BH_HF(done)(
+            slice, op, kind,
+            bh_hf_at(at + BH_HF_LINE_VALUES + op->slot % BH_HF_LINE_SLOTS * BH_VALUE_BYTES));
     if (!bh_hf_contested(generation, op->slot))
         return BH_HF(go_on)(slice, op, kind, next);
     if (++op->round < generation->rounds)
@@ -294,8 +298,8 @@ BH_FN BH_KEY BH_HF(key)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_byt
 {
     const void *pair = BH_HF(pair)(s, i, payload_bytes);
 
-    return BH_HF(pair_bytes)(payload_bytes) == 4 ? (BH_KEY)*(const uint32_t *)pair
-                                              : (BH_KEY)*(const uint64_t *)pair;
+    return BH_HF(pair_bytes)(payload_bytes) == 4 ? (BH_KEY) * (const uint32_t *)pair
+                                                 : (BH_KEY) * (const uint64_t *)pair;
 }
 
 BH_FN uint64_t BH_HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t payload_bytes)
@@ -308,7 +312,7 @@ BH_FN uint64_t BH_HF(payload)(const bh_hf_scratch *s, uint64_t i, uint32_t paylo
 }
 
 BH_FN void BH_HF(set_pair)(const bh_hf_scratch *s, uint64_t i, BH_KEY key, uint64_t payload,
-                        uint32_t payload_bytes)
+                           uint32_t payload_bytes)
 {
     uint64_t *words = (uint64_t *)BH_HF(pair)(s, i, payload_bytes);
 
@@ -339,14 +343,16 @@ BH_FN_RARE void BH_HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, ui
     r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, BH_HF_LINE_SLOTS);
     /* A round has slots enough for this to end after a few; a hash that sends the first 2^32 keys
      * to one slot would be broken. */
-    while (bh_hf_slot(to, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS) == r->zero && key < UINT32_MAX)
+    while (bh_hf_slot(to, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS) == r->zero &&
+           key < UINT32_MAX)
         key++;
     r->filler = key;
 }
 
 /* The fight: each pair names itself the winner of its slot. The last one to do so is. */
 BH_FN void BH_HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
-                     uint64_t round, uint64_t first_slot, uint64_t active, uint32_t payload_bytes)
+                        uint64_t round, uint64_t first_slot, uint64_t active,
+                        uint32_t payload_bytes)
 {
     uint64_t i;
 
@@ -363,7 +369,7 @@ BH_FN void BH_HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const b
 
 /* Writes a round's lines: the winners' pairs, fillers elsewhere. */
 BH_FN void BH_HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
-                      uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
+                         uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
 {
     const uint32_t pair_bytes = BH_HF(pair_bytes)(payload_bytes);
     uint64_t slots = to->round[round].slots, slot, i;
@@ -417,7 +423,7 @@ BH_FN uint64_t BH_HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 /* Compares keys: who has the winner's key has not lost, but is one with it. Answers how many have
  * lost. */
 BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
-                         uint64_t losers, uint32_t payload_bytes)
+                            uint64_t losers, uint32_t payload_bytes)
 {
     uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
     uint64_t lost = 0, i;
@@ -438,8 +444,8 @@ BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, 
 /* Tells the elements of a call what they have done, where they have a slot now: of several with one
  * key the first is the new one, and the others, of which the last has won, have assigned its value.
  * Before check(), which forgets who is one with a winner. */
-BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots, uint64_t losers,
-                    uint32_t payload_bytes)
+BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots,
+                       uint64_t losers, uint32_t payload_bytes)
 {
     uint64_t i;
 
@@ -468,12 +474,12 @@ BH_FN void BH_HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t pa
 
     for (i = 0; i < lost; i++)
         BH_HF(set_pair)(s, i, BH_HF(key)(s, s->loser[i], payload_bytes),
-                     BH_HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
+                        BH_HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
 }
 
 /* Those who lost all rounds, for the tail. */
-BH_FN void BH_HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region, uint64_t active,
-                     uint32_t payload_bytes)
+BH_FN void BH_HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region,
+                        uint64_t active, uint32_t payload_bytes)
 {
     BH_KEY *left_keys = (BH_KEY *)job->left_keys + region * job->quota;
     uint64_t *left_payloads = job->left_payloads + region * job->quota;
@@ -488,7 +494,7 @@ BH_FN void BH_HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t
 
 /* All rounds of one region. Answers how many pairs have got a slot. */
 BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generation *to,
-                                const bh_hf_scratch *s, uint64_t region, uint32_t payload_bytes)
+                                   const bh_hf_scratch *s, uint64_t region, uint32_t payload_bytes)
 {
     const bh_seed seed = job->geometry->seed;
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
@@ -499,10 +505,10 @@ BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generatio
 
     for (i = 0; i < count; i++)
         BH_HF(set_pair)(s, i, keys[i],
-                     payload_bytes == 8   ? ((const uint64_t *)payloads)[i]
-                     : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
-                                          : 0,
-                     payload_bytes);
+                        payload_bytes == 8   ? ((const uint64_t *)payloads)[i]
+                        : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
+                                             : 0,
+                        payload_bytes);
     for (i = 0; i < words; i++)
         contested[i] = 0;
     for (round = 0; round < to->rounds; round++) {
@@ -707,7 +713,7 @@ BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
 
 /* Whether there is a pair in a cell of a round, or of the tail; and where. */
 BH_FN int BH_HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64_t cell,
-                   uint64_t round, uint64_t slots, unsigned char **key, unsigned char **value)
+                      uint64_t round, uint64_t slots, unsigned char **key, unsigned char **value)
 {
     if (cell >= slots) {
         *key = bh_hf_at(from->tail_keys + (cell - slots) * BH_KEY_BYTES);
@@ -716,14 +722,14 @@ BH_FN int BH_HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uin
     }
     *key = BH_HF(key_at)(from, cell);
     *value = BH_HF(value_at)(from, cell);
-    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round, BH_HF_LINE_SLOTS) ==
-           cell;
+    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round,
+                      BH_HF_LINE_SLOTS) == cell;
 }
 
 /* The round of a cell, and the first cell behind that round; cells between rounds are in none:
  * *round is then `rounds`. */
 BH_FN uint64_t BH_HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_t slots,
-                            uint64_t *round)
+                               uint64_t *round)
 {
     uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS, region_first, i;
 

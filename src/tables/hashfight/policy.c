@@ -57,17 +57,19 @@ static int choose_options(bh_table *table)
     if (o->max_fill == 0)
         o->max_fill = fill;
     if (!(o->max_fill >= fill * 0.999 && o->max_fill <= 1)) {
-        bh__fail(BH_ERR_ARGUMENT,
-                 "max_fill is %g; with hashfight.slots_per_key %g a table is built with %.2f of its "
-                 "slots in use, so it must be at least that, and at most 1",
-                 o->max_fill, o->hashfight.slots_per_key, fill);
+        bh__fail(
+            BH_ERR_ARGUMENT,
+            "max_fill is %g; with hashfight.slots_per_key %g a table is built with %.2f of its "
+            "slots in use, so it must be at least that, and at most 1",
+            o->max_fill, o->hashfight.slots_per_key, fill);
         return 0;
     }
     if (o->min_fill == 0)
         o->min_fill = DEFAULT_MIN_SHARE * fill;
     if (!(o->min_fill <= 0.75 * fill)) {
-        bh__fail(BH_ERR_ARGUMENT, "min_fill is %g; with hashfight.slots_per_key %g it must be at "
-                                  "most %g, or a table that was just built would be too empty",
+        bh__fail(BH_ERR_ARGUMENT,
+                 "min_fill is %g; with hashfight.slots_per_key %g it must be at "
+                 "most %g, or a table that was just built would be too empty",
                  o->min_fill, o->hashfight.slots_per_key, 0.75 * fill);
         return 0;
     }
@@ -215,9 +217,8 @@ static bh_status compact(bh_table *table)
     bh__hf_drop_spare(t);
     bh__hf_publish(t);
     /* Not for a part in 32, nor for what is in the buffer alone. */
-    if (!large ||
-        (t->geometry.generations == 1 && bh__hf_make_plan(table, table->keys, &p) &&
-         p.bytes >= t->block[0].committed - t->block[0].committed / 32))
+    if (!large || (t->geometry.generations == 1 && bh__hf_make_plan(table, table->keys, &p) &&
+                   p.bytes >= t->block[0].committed - t->block[0].committed / 32))
         return BH_OK;
     return bh__hf_rebuild(t);
 }
@@ -232,14 +233,15 @@ static bh_status clear(bh_table *table)
 static const void *typical_page(const bh_table *table)
 {
     const bh__hf_table *t = (const bh__hf_table *)table;
-    const bh__block *block = bh__hf_large(t) ? &t->block[0]
-                             : t->spare.memory    ? &t->spare
-                                                  : &t->buffer;
+    const bh__block *block = bh__hf_large(t)   ? &t->block[0]
+                             : t->spare.memory ? &t->spare
+                                               : &t->buffer;
 
     return block->memory + block->committed / 2 / BH__PAGE_SMALL * BH__PAGE_SMALL;
 }
 
 const bh__policy bh__hashfight_policy = {
-    "hashfight", BH_ON_CORES, create, destroy, geometry,     0,            reserve, 0,
-    shrink,      compact, clear,  bh__hf_export_pairs, typical_page, perform,
+    "hashfight",  BH_ON_CORES, create, destroy, geometry, 0,
+    reserve,      0,           shrink, compact, clear,    bh__hf_export_pairs,
+    typical_page, perform,
 };

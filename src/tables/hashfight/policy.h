@@ -41,11 +41,11 @@ typedef struct bh__hf_table {
     bh__block buffer;                        /* the memory of the generation without regions */
     bh_hf_generation tail;                   /* the buffer, also while nothing is in it */
     uint64_t gone;                           /* pairs of it that were erased */
-    uint64_t aside; /* far: memory to make the buffer anew in; see far.c */
-    bh__block spare; /* memory for the next generation: what capacity, reserve or clear left */
+    uint64_t aside;                          /* far: memory to make the buffer anew in; see far.c */
+    bh__block spare;     /* memory for the next generation: what capacity, reserve or clear left */
     uint64_t spare_keys; /* pairs that it was made for, and their slots */
     uint64_t spare_slots;
-    uint64_t held;   /* bytes of temporary memory that a merge has */
+    uint64_t held;         /* bytes of temporary memory that a merge has */
     uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
     uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
     uint32_t regions_pay;  /* whether large calls of lookups are sorted by region */
@@ -152,8 +152,8 @@ static inline bh__where bh__hf_where(const bh_table *table)
     return where;
 }
 
-static inline void bh__hf_pass(const bh_table *table, uint32_t pass, void *argument,
-                               uint64_t items, uint64_t grain)
+static inline void bh__hf_pass(const bh_table *table, uint32_t pass, void *argument, uint64_t items,
+                               uint64_t grain)
 {
     (void)table->backend->pass(table->backend, table, pass, argument, items, grain, BH_MUST);
 }
@@ -232,7 +232,8 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
                 uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied);
 
 /* See bh__policy. A position counts the cells of all generations one after the other. */
-uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room);
+uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values,
+                             uint64_t room);
 
 /* --- build.c ------------------------------------------------------------------------------------- */
 

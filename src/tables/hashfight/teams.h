@@ -51,7 +51,7 @@ BH_FN void BH_HF(lay_region)(bh_hf_teams *job, uint64_t region)
 
 /* The region's pairs, and no slot contested yet. */
 BH_FN void BH_HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uint64_t region,
-                          uint32_t words)
+                             uint32_t words)
 {
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
     const BH_VALUE *values = (const BH_VALUE *)(const void *)bh_hf_at(job->values_at[region]);
@@ -65,8 +65,8 @@ BH_FN void BH_HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uin
 }
 
 /* Each of this thread's pairs names itself the winner of its slot. */
-BH_FN void BH_HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
-                          uint64_t round, uint32_t own)
+BH_FN void BH_HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed,
+                             const bh_hf_scratch *s, uint64_t round, uint32_t own)
 {
     uint32_t i = bh_team_lane();
     uint64_t region;
@@ -100,7 +100,7 @@ BH_FN int BH_HF(team_check)(const bh_hf_scratch *s, uint32_t first_slot, uint32_
 
 /* The slots of a round take their winners' pairs. */
 BH_FN void BH_HF(team_gather)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t round,
-                           uint64_t first_slot)
+                              uint64_t first_slot)
 {
     const bh_hf_round *r = &to->round[round];
     const uint64_t zero = r->zero, filler = r->filler;
@@ -131,8 +131,8 @@ BH_FN uint32_t BH_HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
     for (; own; own--, i += bh_team_size()) {
         if (!s->slot[i])
             continue;
-        BH_HF(set_pair)(s, to, BH_HF(key)(s, i, BH_VALUE_BYTES), BH_HF(payload)(s, i, BH_VALUE_BYTES),
-                     BH_VALUE_BYTES);
+        BH_HF(set_pair)(s, to, BH_HF(key)(s, i, BH_VALUE_BYTES),
+                        BH_HF(payload)(s, i, BH_VALUE_BYTES), BH_VALUE_BYTES);
         to += bh_team_size();
         kept++;
     }
@@ -151,18 +151,18 @@ BH_FN void BH_HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t 
             continue;
         ((BH_KEY *)job->left_keys)[place] = BH_HF(key)(s, i, BH_VALUE_BYTES);
         if (BH_VALUE_BYTES)
-            ((BH_VALUE *)job->left_values)[place] =
-                (BH_VALUE)BH_HF(payload)(s, i, BH_VALUE_BYTES);
+            ((BH_VALUE *)job->left_values)[place] = (BH_VALUE)BH_HF(payload)(s, i, BH_VALUE_BYTES);
     }
 }
 
 /* All rounds of one region. (What is counted within it has 32 bits: far.c sees to that.) */
 BH_FN void BH_HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const bh_seed *seed,
-                           const bh_hf_scratch *s, uint64_t region)
+                              const bh_hf_scratch *s, uint64_t region)
 {
     const uint32_t count = (uint32_t)job->counts[region];
     const uint32_t size = bh_team_size(), lane = bh_team_lane();
-    const uint32_t words = (uint32_t)(to->region_lines * BH_HF_LINE_SLOTS / 32), rounds = (uint32_t)to->rounds;
+    const uint32_t words = (uint32_t)(to->region_lines * BH_HF_LINE_SLOTS / 32),
+                   rounds = (uint32_t)to->rounds;
     uint32_t own = lane < count ? (count - lane + size - 1) / size : 0, round, i;
     int twins = 0;
 
@@ -222,9 +222,8 @@ BH_FN void BH_HF(team)(void *argument, uint64_t first, uint64_t count)
     uint64_t fast[BH_HF_TEAM_BYTES / 8], i;
 
     for (i = first; i < first + count; i++)
-        BH_HF(team_fights)(job, i,
-                        job->scratch ? job->scratch + i * job->scratch_bytes
-                                     : (unsigned char *)fast);
+        BH_HF(team_fights)(
+            job, i, job->scratch ? job->scratch + i * job->scratch_bytes : (unsigned char *)fast);
 }
 
 BH_FN void BH_HF(tell_all)(void *argument, uint64_t first, uint64_t count)

@@ -26,8 +26,7 @@ typedef struct bh_nodes_geometry {
     uint64_t count;
 } bh_nodes_geometry;
 
-#define BH_NODES_SLOTS                                                                             \
-    ((BH_DESIGN_REGION - 8) / (BH_KEY_BYTES + BH_VALUE_BYTES))
+#define BH_NODES_SLOTS ((BH_DESIGN_REGION - 8) / (BH_KEY_BYTES + BH_VALUE_BYTES))
 #define BH_NODES_VALUES (8 + BH_NODES_SLOTS * BH_KEY_BYTES)
 
 /* Nodes whose regions have another length than the declaration says. */
@@ -47,7 +46,7 @@ typedef struct BH_NODES(op) {
     uint8_t outcome;
 } BH_NODES(op);
 
-BH_FN bh_region BH_NODES(region)(const bh__slice *slice, const BH_NODES(op) *op)
+BH_FN bh_region BH_NODES(region)(const bh__slice *slice, const BH_NODES(op) * op)
 {
     const bh_nodes_geometry *g = (const bh_nodes_geometry *)slice->geometry;
     bh_region region = {g->nodes + op->node * BH_DESIGN_REGION, BH_DESIGN_REGION, BH_TIER_NEAR};
@@ -57,7 +56,8 @@ BH_FN bh_region BH_NODES(region)(const bh__slice *slice, const BH_NODES(op) *op)
     return region;
 }
 
-BH_FN bh_region BH_NODES(begin)(const bh__slice *slice, BH_NODES(op) *op, uint32_t at, uint32_t kind)
+BH_FN bh_region BH_NODES(begin)(const bh__slice *slice, BH_NODES(op) * op, uint32_t at,
+                                uint32_t kind)
 {
     const bh_nodes_geometry *g = (const bh_nodes_geometry *)slice->geometry;
 
@@ -69,7 +69,7 @@ BH_FN bh_region BH_NODES(begin)(const bh__slice *slice, BH_NODES(op) *op, uint32
     return BH_NODES(region)(slice, op);
 }
 
-BH_FN bh_answer BH_NODES(step)(bh__slice *slice, BH_NODES(op) *op, uint32_t kind, uint64_t at,
+BH_FN bh_answer BH_NODES(step)(bh__slice *slice, BH_NODES(op) * op, uint32_t kind, uint64_t at,
                                bh_region *next)
 {
     const bh_nodes_geometry *g = (const bh_nodes_geometry *)slice->geometry;

@@ -13,10 +13,35 @@
 #include "tables/table.h"
 
 /* Calls of a state, spelt short: key 3 comes with the value 103. */
-#define PUT(n, ...) {SCENE_CALL, n, {__VA_ARGS__}}
-#define K(number) {BH_INSERT, number, 100 + number}
-#define TAKE(number) {SCENE_CALL, 1, {{BH_ERASE, number, 0}}}
-#define RESERVE(keys) {SCENE_RESERVE, keys, {{0, 0, 0}}}
+#define PUT(n, ...)                                                                                \
+    {                                                                                              \
+        SCENE_CALL, n,                                                                             \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define K(number)                                                                                  \
+    {                                                                                              \
+        BH_INSERT, number, 100 + number                                                            \
+    }
+#define TAKE(number)                                                                               \
+    {                                                                                              \
+        SCENE_CALL, 1,                                                                             \
+        {                                                                                          \
+            {                                                                                      \
+                BH_ERASE, number, 0                                                                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define RESERVE(keys)                                                                              \
+    {                                                                                              \
+        SCENE_RESERVE, keys,                                                                       \
+        {                                                                                          \
+            {                                                                                      \
+                0, 0, 0                                                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
 
 #define START(calls, ...) .start_count = calls, .start = {__VA_ARGS__}
 

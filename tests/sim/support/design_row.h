@@ -1,2 +1,2 @@
 /* One row of scene.c's designs. */
-    {BH_DESIGN_NUMBER, &BH_OF_DESIGN(scenes)},
+{BH_DESIGN_NUMBER, &BH_OF_DESIGN(scenes)},

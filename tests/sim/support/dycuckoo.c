@@ -52,12 +52,10 @@ static bool fits(const bh_table *table, uint32_t number, uint64_t key)
     if (far) {
         return true;
     }
-    if ((hash.one & 1) != like / 2 % 2 ||
-        (bh_dy_word_other(hash) & 1) != (like + like / 2) % 2) {
+    if ((hash.one & 1) != like / 2 % 2 || (bh_dy_word_other(hash) & 1) != (like + like / 2) % 2) {
         return false;
     }
-    return number < 8 ||
-           (hash.one & 127) == (bh_hash_key(scene_key(0), &geometry->seed).one & 127);
+    return number < 8 || (hash.one & 127) == (bh_hash_key(scene_key(0), &geometry->seed).one & 127);
 }
 
 static uint64_t word_at(uint64_t address)
@@ -102,8 +100,7 @@ static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
         scene_complain("a free slot is a guest's");
     }
     for (uint32_t slot = 0; slot < slots; slot++) {
-        const uint64_t key =
-            test_load((const void *)(uintptr_t)(line + 8), key_bytes, slot);
+        const uint64_t key = test_load((const void *)(uintptr_t)(line + 8), key_bytes, slot);
         const bh_dy_places places = bh_dy_places_of(geometry, key, bucket_bytes);
         const bool is_guest = (bh_dy_maybe_guests(meta, slots) >> slot & 1) != 0;
 
@@ -112,9 +109,9 @@ static uint32_t check_bucket(const bh_dy_geometry *geometry, uint64_t line)
         }
         if ((is_guest ? places.other : places.home) != line) {
             scene_complain("key %u is in a bucket that is %s", scene_number_of(key),
-                     places.home == line    ? "its home, and counts as a guest"
-                     : places.other == line ? "its other one, and does not count as a guest"
-                                            : "none of its two");
+                           places.home == line    ? "its home, and counts as a guest"
+                           : places.other == line ? "its other one, and does not count as a guest"
+                                                  : "none of its two");
         } else if (is_guest) {
             *guests_of(geometry, places.home, places.counter) += 1;
         }
@@ -156,12 +153,13 @@ static void check_buckets(const bh_table *table)
         }
     }
     if (keys != table->keys) {
-        scene_complain("%llu slots are in use, and the table counts %llu keys", (unsigned long long)keys,
-                 (unsigned long long)table->keys);
+        scene_complain("%llu slots are in use, and the table counts %llu keys",
+                       (unsigned long long)keys, (unsigned long long)table->keys);
     }
     if (table->keys + table->room != table->max_keys) {
-        scene_complain("%llu keys and room for %llu, of %llu in all", (unsigned long long)table->keys,
-                 (unsigned long long)table->room, (unsigned long long)table->max_keys);
+        scene_complain("%llu keys and room for %llu, of %llu in all",
+                       (unsigned long long)table->keys, (unsigned long long)table->room,
+                       (unsigned long long)table->max_keys);
     }
 }
 
@@ -196,15 +194,13 @@ static const scene_state states[] = {
      0,
      {6, NONE},
      false,
-     {SMALLEST,
-      .start_count = 4,
+     {SMALLEST, .start_count = 4,
       .start = {PUT(3, K(4), K(5), K(6)), TAKE(4), TAKE(5), PUT(2, K(1), K(0))}}},
     {"missing, a guest in its home that could go home",
      0,
      {6, 1, NONE},
      false,
-     {SMALLEST,
-      .start_count = 4,
+     {SMALLEST, .start_count = 4,
       .start = {PUT(3, K(4), K(5), K(6)), TAKE(4), PUT(1, K(1)), TAKE(5)}}},
     {"no room",
      2,
@@ -235,15 +231,12 @@ static const scene_state states[] = {
      4,
      {8, NONE},
      false,
-     {FOUR_BUCKETS,
-      .start_count = 3,
-      .start = {PUT(4, K(1), K(3), K(8), K(9)), TAKE(1), TAKE(3)}}},
+     {FOUR_BUCKETS, .start_count = 3, .start = {PUT(4, K(1), K(3), K(8), K(9)), TAKE(1), TAKE(3)}}},
     {"both buckets full, and those behind",
      8,
      {1, 2, 10, NONE},
      true,
-     {FOUR_BUCKETS,
-      .start_count = 2,
+     {FOUR_BUCKETS, .start_count = 2,
       .start = {PUT(4, K(1), K(3), K(0), K(2)), PUT(2, K(10), K(11))}}},
 };
 

@@ -172,7 +172,7 @@ typedef struct key_state {
 
 static const scene *current;
 static bh_table *table;
-static const scene_design *design; // of the scene
+static const scene_design *design;  // of the scene
 static uint64_t key_of[SCENE_KEYS]; // numbers to keys
 static uint32_t named[SCENE_KEYS];  // the numbers that occur in the scene
 static uint32_t named_count;
@@ -334,9 +334,7 @@ static void make_batch(const scene_call *call)
         case BH_ERASE: status = bh_erase(table, keys, call->count, outcomes); break;
         case BH_ADD:
         case BH_MIN:
-        case BH_MAX:
-            status = bh_reduce(table, op, keys, values, call->count, outcomes);
-            break;
+        case BH_MAX: status = bh_reduce(table, op, keys, values, call->count, outcomes); break;
         }
     }
     if (status != BH_OK && status != BH_ERR_FULL) {
@@ -406,15 +404,15 @@ static void make_call(const scene_call *call)
         (void)export_all(found);
         for (uint32_t i = 0; i < named_count; i++) {
             const key_state *state = &found[named[i]];
-            add_event(BH_FIND, named[i], 0, state->value,
-                      state->present ? BH_FOUND : BH_MISSING, begin, stamp, 0);
+            add_event(BH_FIND, named[i], 0, state->value, state->present ? BH_FOUND : BH_MISSING,
+                      begin, stamp, 0);
         }
         break;
     case SCENE_STATS:
         status = bh_table_get_stats(table, &stats);
         if (stats.keys > stats.slots) {
             scene_complain("the table says that it has %llu keys in %llu slots",
-                     (unsigned long long)stats.keys, (unsigned long long)stats.slots);
+                           (unsigned long long)stats.keys, (unsigned long long)stats.slots);
         }
         break;
     }
@@ -422,7 +420,7 @@ static void make_call(const scene_call *call)
     // A smaller table may have no place for some key; then the table stays as large as it was.
     if (status != BH_OK && !(call->what == SCENE_COMPACT && status == BH_ERR_FULL)) {
         scene_complain("a call on the whole table answered %s: %s", bh_status_name(status),
-             bh_error_detail());
+                       bh_error_detail());
     }
 }
 
@@ -602,10 +600,11 @@ const char *scene_run_priorities(const fibers_priorities *priorities)
 static void print_call(FILE *to, const scene_call *call)
 {
     static const char *const what[] = {"SCENE_CALL",    "SCENE_APPLY", "SCENE_RESERVE",
-                                       "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT", "SCENE_STATS"};
-    static const char *const ops[] = {"BH_FIND",  "BH_INSERT", "BH_INSERT_NEW", "BH_UPDATE",
-                                      "BH_ERASE", "BH_ADD",    "BH_MIN",        "BH_MAX",
-                                      "BH_FIND_OR_INSERT"};
+                                       "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT",
+                                       "SCENE_STATS"};
+    static const char *const ops[] = {"BH_FIND",   "BH_INSERT", "BH_INSERT_NEW",
+                                      "BH_UPDATE", "BH_ERASE",  "BH_ADD",
+                                      "BH_MIN",    "BH_MAX",    "BH_FIND_OR_INSERT"};
 
     fprintf(to, "{%s, %u, {", what[call->what], call->count);
     if (call->what > SCENE_APPLY) {
@@ -614,8 +613,8 @@ static void print_call(FILE *to, const scene_call *call)
         for (uint32_t i = 0; i < call->count; i++) {
             const scene_element *element = &call->element[i];
             fprintf(to, "%s{%s, %u, %llu}", i > 0 ? ", " : "",
-                    ops[call->what == SCENE_CALL ? call->element[0].op : element->op],
-                    element->key, (unsigned long long)element->value);
+                    ops[call->what == SCENE_CALL ? call->element[0].op : element->op], element->key,
+                    (unsigned long long)element->value);
         }
     }
     fprintf(to, "}}");

@@ -309,8 +309,8 @@ _Noreturn void search_report(const scene *s, const fibers_schedule *failing)
     }
     simplify_schedule(&smallest, &schedule);
     what = print_failure(&smallest, &schedule);
-    test_failed(__FILE__, __LINE__, "no schedule fails", "%s; above it is as a test for %s",
-                what, "tests/sim/replays.c");
+    test_failed(__FILE__, __LINE__, "no schedule fails", "%s; above it is as a test for %s", what,
+                "tests/sim/replays.c");
 }
 
 void search_replay(const scene *s, const fibers_schedule *once_failing)

@@ -64,7 +64,7 @@ typedef struct BH_DY_REGION(desk) {
     BH_SCATTER(row) row[BH_DY_REGION_ROWS];
     unsigned char place[BH_REGION_THREADS][BH_REGION_PLACE];
     uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
-    uint16_t order[BH_DY_REGION_ROWS];                     /* rows, bucket by bucket */
+    uint16_t order[BH_DY_REGION_ROWS];               /* rows, bucket by bucket */
     uint32_t left[3];         /* rows left over, buckets that have some, rows to be listed */
     unsigned long long at[3]; /* where those go */
     uint32_t room;            /* there is some for every new key of the region */
@@ -74,7 +74,7 @@ typedef struct BH_DY_REGION(desk) {
 
 /* Sorts a region's rows by bucket: `order` and `start`. */
 BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geometry,
-                        const bh_dy_regions *regions, uint32_t rows)
+                              const bh_dy_regions *regions, uint32_t rows)
 {
     enum {
         EACH = (BH_DY_REGION_ROWS + BH_REGION_THREADS - 1) / BH_REGION_THREADS,
@@ -122,7 +122,7 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
 /* Performs the elements of a bucket on its copy. Those that are not done come to the front of its
  * part of `order`; answers how many. */
 BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *slice, uint32_t bucket,
-                                     unsigned char *copy)
+                                           unsigned char *copy)
 {
     const uint32_t first = d->start[bucket], end = d->start[bucket + 1];
     const uint8_t presumed = d->presumed;
@@ -139,8 +139,8 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
         slice->values = &value;
         slice->room = d->room;
         settled = BH_DY(settle)(slice, &op, key, 0, slice->op,
-                             bh_dy_counter_of(entry >> BH_REGION_COUNTER_SHIFT),
-                             (uint64_t)(uintptr_t)copy);
+                                bh_dy_counter_of(entry >> BH_REGION_COUNTER_SHIFT),
+                                (uint64_t)(uintptr_t)copy);
         if (settled == BH_DY_SETTLED) {
             if (op.outcome != presumed && slice->outcomes)
                 slice->outcomes[row->word[BH_SCATTER_INDEX]] = op.outcome;
@@ -159,7 +159,7 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
 /* Takes places in the lists of what is not done, for all threads of the block; own[] become the
  * thread's within them. */
 BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh_cuda_left *left,
-                        uint32_t over, uint32_t listed, uint32_t *own)
+                              uint32_t over, uint32_t listed, uint32_t *own)
 {
     const uint32_t lane = threadIdx.x;
 
@@ -179,8 +179,9 @@ BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh
 }
 
 /* Writes what a bucket has not done, the `kept` entries from `first` on, to where it goes. */
-BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d, const bh_cuda_left *left,
-                         uint32_t first, uint32_t kept, const uint32_t *own, uint64_t line)
+BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d,
+                               const bh_cuda_left *left, uint32_t first, uint32_t kept,
+                               const uint32_t *own, uint64_t line)
 {
     const uint64_t from = d->at[0] + own[0];
     uint64_t to = from, list = d->at[2] + own[2];
@@ -206,8 +207,8 @@ BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d, c
 /* The buckets of a region from `chunk` on, one for each thread: brings them, performs, and sends
  * back those that got keys. */
 BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, bh__slice *slice,
-                                const bh_cuda_left *left, uint64_t lines, uint32_t chunk,
-                                uint32_t buckets)
+                                      const bh_cuda_left *left, uint64_t lines, uint32_t chunk,
+                                      uint32_t buckets)
 {
     const uint32_t lane = threadIdx.x, all = buckets - chunk;
     const uint32_t here = all < BH_REGION_THREADS ? all : BH_REGION_THREADS;
@@ -232,7 +233,7 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
             *(uint4 *)(uintptr_t)(first + 16ull * i) = *(const uint4 *)&d->place[i / 4][i % 4 * 16];
     if (kept)
         BH_DY_REGION(leave)(job, d, left, d->start[chunk + lane], kept, own,
-                      first + (uint64_t)BH_DY_BUCKET_BYTES * lane);
+                            first + (uint64_t)BH_DY_BUCKET_BYTES * lane);
     __syncthreads();
 }
 
@@ -261,7 +262,7 @@ BH_FN void BH_DY_REGION(give_room)(bh__cuda_job *job, const BH_DY_REGION(desk) *
 /* The first phase: a block for each region, one after the other. */
 __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
     BH_DY_REGION(settle)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
-                   bh_cuda_parts rows, bh_cuda_left left)
+                         bh_cuda_parts rows, bh_cuda_left left)
 {
     extern __shared__ __align__(16) unsigned char memory[];
     BH_DY_REGION(desk) *const d = (BH_DY_REGION(desk) *)(void *)memory;
@@ -275,12 +276,12 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
         const uint32_t taken = rows.taken[region];
         const uint32_t count = taken < rows.room ? taken : (uint32_t)rows.room;
         uint32_t buckets, i;
-        const uint64_t lines = bh_dy_region_line(geometry, &regions, region, BH_DY_BUCKET_BYTES, &buckets);
+        const uint64_t lines =
+            bh_dy_region_line(geometry, &regions, region, BH_DY_BUCKET_BYTES, &buckets);
 
         if (!count)
             continue;
-        bh_scatter_bring_words(d->row->word,
-                               rows.rows + region * rows.room * BH_SCATTER_ROW_WORDS,
+        bh_scatter_bring_words(d->row->word, rows.rows + region * rows.room * BH_SCATTER_ROW_WORDS,
                                count * BH_SCATTER_ROW_WORDS, BH_REGION_THREADS);
         for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
             d->start[i] = 0;
@@ -392,8 +393,7 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     each = (double)count / geometry->subtables / (double)least;
     while (bits > BH_REGION_BITS_LEAST && bh_scatter_most(each * (1u << bits)) > room)
         bits--;
-    while (bits < BH_REGION_BITS_MOST &&
-           (plan->buckets >> bits) + geometry->subtables > most)
+    while (bits < BH_REGION_BITS_MOST && (plan->buckets >> bits) + geometry->subtables > most)
         bits++;
     plan->regions = bh_dy_regions_of(geometry, bits);
     *mean = each * (1u << bits);
@@ -416,7 +416,7 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
  * begins at `memory`. (Not for mixed slices, nor for operations that answer with values; nor where
  * keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
 static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
-                        bh_region_plan *plan)
+                              bh_region_plan *plan)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)known->slice.geometry;
     const uint64_t row_bytes = sizeof(BH_SCATTER(row)), from = (uint64_t)(uintptr_t)memory;
@@ -427,7 +427,8 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
         !bh_region_fit(geometry, count, BH_DY_REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets))
         return 0;
-    plan->left.counts = (unsigned long long *)bh__pointer(bh__cut(&a, 2, sizeof *plan->left.counts));
+    plan->left.counts =
+        (unsigned long long *)bh__pointer(bh__cut(&a, 2, sizeof *plan->left.counts));
     bh_scatter_cut_counters(&plan->scatter, &a, plan->regions.first[BH_DY_SUBTABLES_MOST], mean);
     plan->counters = a.at - from;
     bh_scatter_cut_rows(&plan->scatter, &a, count, row_bytes);
@@ -441,28 +442,29 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
 
 /* All that comes before the second phase. */
 static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
-                               uint64_t count)
+                                     uint64_t count)
 {
     const int error = BH_SCATTER(all)(gpu, job, &plan->regions, &plan->scatter, count);
 
     if (error)
         return error;
     BH_DY_REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
-                     sizeof(BH_DY_REGION(desk)), gpu->stream>>>(job, plan->regions,
-                                                          plan->scatter.parts[1], plan->left);
+                           sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
+        job, plan->regions, plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
 }
 
 static int BH_DY_REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan)
 {
-    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, plan->left);
+    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job,
+                                                                                        plan->left);
     return (int)cudaGetLastError();
 }
 
 /* Answers as bh__cuda_module's slice(): a negative error when the first phase has run and the second
  * was refused. Outcomes never say more than was done: presumed ones are taken back. */
 static int BH_DY_REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                           const bh_region_plan *plan, void *memory, uint64_t count)
+                                 const bh_region_plan *plan, void *memory, uint64_t count)
 {
     int error = (int)cudaMemsetAsync(memory, 0, plan->counters, gpu->stream), unmarked;
 
@@ -483,13 +485,13 @@ static int BH_DY_REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda
 /* Whether blocks may have so much shared memory: more than any kernel has without asking. */
 static int BH_DY_REGION(fits)(void)
 {
-    return BH_SCATTER(fits)() && !cudaFuncSetAttribute(BH_DY_REGION(settle),
-                                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                       (int)sizeof(BH_DY_REGION(desk)));
+    return BH_SCATTER(fits)() &&
+           !cudaFuncSetAttribute(BH_DY_REGION(settle), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)sizeof(BH_DY_REGION(desk)));
 }
 
 int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                                     uint64_t count)
+                             uint64_t count)
 {
     bh_region_plan plan;
     void *memory = nullptr;
@@ -497,8 +499,8 @@ int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job
 
     if (!BH_DY_REGION(plan)(known, count, nullptr, &plan))
         return BH_GPU_DECLINED;
-    if (!BH_DY_REGION(fits)() || cudaMallocFromPoolAsync(&memory, plan.bytes, gpu->pool[BH_MEMORY_CALL],
-                                                   gpu->stream)) {
+    if (!BH_DY_REGION(fits)() ||
+        cudaMallocFromPoolAsync(&memory, plan.bytes, gpu->pool[BH_MEMORY_CALL], gpu->stream)) {
         (void)cudaGetLastError();
         return BH_GPU_DECLINED;
     }

@@ -4,7 +4,7 @@
 
 #define BH_GPU(name) BH_NAME(bh_gpu_hf_##name)
 /* Passes that are not a thread for each item by the text of cores. */
-#define BH_LAUNCH_PASS(text, argument)                                                                \
+#define BH_LAUNCH_PASS(text, argument)                                                             \
     static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
     {                                                                                              \
         BH_NAME(bh_cuda_hf_##text)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(      \
