@@ -8,16 +8,16 @@
 #include "support/check.h"
 #include "support/random.h"
 
-/* Regions that this thread has asked for and that were not there yet. */
+/* A region that this thread has asked for and that was not there yet. One that falls on the same entry
+ * takes its place: then it is late anew. */
 typedef struct awaited {
-    uint64_t offset;
-    uint32_t left; // so often it will still be refused
+    uint64_t offset; // 0: none
+    uint32_t left;   // so often it will still be refused
 } awaited;
 
-#define AWAITED 256
+#define AWAITED 1024
 
 static _Thread_local awaited list[AWAITED];
-static _Thread_local uint32_t listed;
 static _Thread_local uint64_t drawn;
 static uint64_t threads, refusals, held;
 
@@ -30,23 +30,19 @@ static uint32_t draw(void)
 
 static uint64_t ask(void *state, uint64_t offset, uint32_t bytes, int to_write)
 {
-    uint32_t i = 0;
+    awaited *a = &list[random_mix64(offset) % AWAITED];
 
     (void)state;
     (void)bytes;
     (void)to_write;
-    while (i < listed && list[i].offset != offset)
-        i++;
-    // An ordered slice that stalls leaves regions it has asked for: in time the list has no more room.
-    if (i == listed && listed < AWAITED)
-        list[listed++] = (awaited){offset, draw()};
-    if (i < listed && list[i].left) {
-        list[i].left--;
+    if (a->offset != offset)
+        *a = (awaited){offset, draw()};
+    if (a->left) {
+        a->left--;
         (void)bh__atomic_add(&refusals, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    if (i < listed)
-        list[i] = list[--listed];
+    a->offset = 0;
     (void)bh__atomic_add(&held, 1, __ATOMIC_RELAXED);
     return offset ^ LATE_BITS;
 }
