@@ -22,7 +22,7 @@ typedef struct bh__memory {
     bh_pages pages;
     uint8_t
         of_device; /* it is a GPU's: it comes and goes as a whole, so nothing is reserved beyond what
-                        * is asked for, and only its own backend can read, clear or copy it */
+                    * is asked for, and only its own backend can read, clear or copy it */
 } bh__memory;
 
 typedef struct bh__block {

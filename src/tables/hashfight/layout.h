@@ -171,7 +171,7 @@ typedef struct bh_hf_teams {
     uint64_t left; /* how many did, added up by all; those above left_room are not there */
     uint64_t
         uneven; /* becomes 1 where a region has too many pairs, or two keys are equal: nothing can
-                          be built then */
+                   be built then */
     uint8_t *outcomes; /* tell: of elements that have been inserted */
 } bh_hf_teams;
 

@@ -87,7 +87,7 @@ typedef struct bh_hf_scratch {
     uint32_t *loser;      /* pairs that have not won, by index */
     uint32_t *winner;     /* of each slot */
     uint64_t *seen; /* a bit for each slot: one of several equal keys has been told INSERTED; of
-                             a team: somebody has lost there */
+                       a team: somebody has lost there */
 } bh_hf_scratch;
 
 BH_FN unsigned char *bh_hf_cut(unsigned char **memory, uint64_t bytes)
