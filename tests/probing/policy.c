@@ -93,12 +93,13 @@ static bh_status create(const bh_table *plan, bh_table **made)
 {
     const bh_system *system = &plan->backend->system;
     probing *t = (probing *)system->allocate(system->state, sizeof *t);
-    bh_table_options *o = &t->table.options;
+    bh_table_options *o;
     bh_status status;
 
     if (!t)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = *plan;
+    o = &t->table.options;
     t->block.memory = 0;
     t->geometry.seed = bh_seed_expand(o->seed);
     t->geometry.lines = t->geometry.count = 0;
