@@ -208,23 +208,23 @@ static void run_widths(const bench *b)
 void run_full(bench *b)
 {
     static const uint32_t widths[3][2] = {{8, 8}, {4, 8}, {4, 4}};
-    static const bh_design designs[2] = {BH_DYCUCKOO, BH_HASHFIGHT};
-    static const char *const names[2] = {"dycuckoo", "hashfight"};
-    int design, i;
+    bh_design design;
+    const char *name;
+    uint32_t at, i;
 
-    for (design = 0; design < 2; design++) {
+    for (at = 0; (design = bh__design_at(at, &name)) != BH_AUTO; at++) {
         /* On a GPU the design is an option of the program. */
-        if (b->on_gpu && b->settings.design_is != designs[design])
+        if (b->on_gpu && b->settings.design_is != design)
             continue;
         for (i = 0; i < 3; i++) {
             bench one = *b;
 
-            one.settings.design = names[design];
-            one.settings.design_is = designs[design];
+            one.settings.design = name;
+            one.settings.design_is = design;
             one.settings.key_bytes = widths[i][0];
             one.settings.value_bytes = widths[i][1];
             if (!b->settings.json && !i && !b->on_gpu)
-                printf("%s\n", names[design]);
+                printf("%s\n", name);
             run_widths(&one);
         }
     }

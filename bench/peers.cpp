@@ -39,7 +39,8 @@
 #include <absl/container/flat_hash_map.h>
 #endif
 
-namespace {
+namespace
+{
 
 /* --- from one key to arrays ---------------------------------------------------------------- */
 
@@ -179,8 +180,9 @@ template <class K> struct scattered {
  * the keys, rounded up to the power of two, at most 80 % are; and 64 more, as few buckets fill less
  * evenly. Growing nevertheless would make it another measurement, so it is forbidden and would end
  * the program. */
-template <class K, class V> class cuckoo : public traits {
-public:
+template <class K, class V> class cuckoo : public traits
+{
+  public:
     using key = K;
     using value = V;
     static constexpr const char *name = "libcuckoo", *library = "libcuckoo-dev";
@@ -190,11 +192,20 @@ public:
     {
         map.maximum_hashpower(map.hashpower());
     }
-    void insert(K k, V v) { map.insert_or_assign(k, v); }
-    bool find(K k, V &v) const { return map.find(k, v); }
-    bool erase(K k) { return map.erase(k); }
+    void insert(K k, V v)
+    {
+        map.insert_or_assign(k, v);
+    }
+    bool find(K k, V &v) const
+    {
+        return map.find(k, v);
+    }
+    bool erase(K k)
+    {
+        return map.erase(k);
+    }
 
-private:
+  private:
     libcuckoo::cuckoohash_map<K, V, scattered<K>> map;
 };
 #endif
@@ -204,8 +215,9 @@ private:
 #ifdef BENCH_HAVE_TBB
 /* A list in the order of reversed hashes, with an array of places to enter it. Several threads may
  * insert, none may erase while others are there (unsafe_erase), so it does not count as erasing. */
-template <class K, class V> class tbb_unordered_map : public traits {
-public:
+template <class K, class V> class tbb_unordered_map : public traits
+{
+  public:
     using key = K;
     using value = V;
     static constexpr const char *name = "tbb unordered_map", *library = "libtbb-dev";
@@ -235,25 +247,34 @@ public:
         return true;
     }
 
-private:
+  private:
     tbb::concurrent_unordered_map<K, V, scattered<K>> map;
 };
 
 /* Chains behind a lock for each bucket; each element has a lock too, which an accessor holds. */
-template <class K, class V> class tbb_hash_map : public traits {
+template <class K, class V> class tbb_hash_map : public traits
+{
     struct compare {
-        std::size_t hash(K k) const noexcept { return scattered<K>()(k); }
-        bool equal(K a, K b) const noexcept { return a == b; }
+        std::size_t hash(K k) const noexcept
+        {
+            return scattered<K>()(k);
+        }
+        bool equal(K a, K b) const noexcept
+        {
+            return a == b;
+        }
     };
     using table = tbb::concurrent_hash_map<K, V, compare>;
 
-public:
+  public:
     using key = K;
     using value = V;
     static constexpr const char *name = "tbb hash_map", *library = "libtbb-dev";
     static constexpr bool threads = true;
 
-    explicit tbb_hash_map(std::size_t keys) : map(keys) {}
+    explicit tbb_hash_map(std::size_t keys) : map(keys)
+    {
+    }
     void insert(K k, V v)
     {
         typename table::accessor at;
@@ -270,9 +291,12 @@ public:
         v = at->second;
         return true;
     }
-    bool erase(K k) { return map.erase(k); }
+    bool erase(K k)
+    {
+        return map.erase(k);
+    }
 
-private:
+  private:
     table map;
 };
 #endif
@@ -281,13 +305,20 @@ private:
 
 #if defined BENCH_HAVE_BOOST || defined BENCH_HAVE_ABSL
 /* What the two have in common. */
-template <class Map> class flat : public traits {
-public:
+template <class Map> class flat : public traits
+{
+  public:
     using key = typename Map::key_type;
     using value = typename Map::mapped_type;
 
-    explicit flat(std::size_t keys, std::size_t buckets = 0) : map(buckets) { map.reserve(keys); }
-    void insert(key k, value v) { map.insert_or_assign(k, v); }
+    explicit flat(std::size_t keys, std::size_t buckets = 0) : map(buckets)
+    {
+        map.reserve(keys);
+    }
+    void insert(key k, value v)
+    {
+        map.insert_or_assign(k, v);
+    }
     bool find(key k, value &v) const
     {
         const auto at = map.find(k);
@@ -297,16 +328,20 @@ public:
         v = at->second;
         return true;
     }
-    bool erase(key k) { return map.erase(k) != 0; }
+    bool erase(key k)
+    {
+        return map.erase(k) != 0;
+    }
 
-protected:
+  protected:
     Map map;
 };
 #endif
 
 #ifdef BENCH_HAVE_BOOST
-template <class K, class V> class boost_flat : public flat<boost::unordered_flat_map<K, V>> {
-public:
+template <class K, class V> class boost_flat : public flat<boost::unordered_flat_map<K, V>>
+{
+  public:
     using flat<boost::unordered_flat_map<K, V>>::flat;
     static constexpr const char *name = "boost", *library = "libboost1.81-dev";
 };
@@ -315,8 +350,9 @@ public:
 #ifdef BENCH_HAVE_ABSL
 /* Made with the buckets that reserve() would ask for, at most 7/8 full, so that reserve() has
  * nothing to do: a table in which it finds no memory cannot be destroyed. */
-template <class K, class V> class absl_flat : public flat<absl::flat_hash_map<K, V>> {
-public:
+template <class K, class V> class absl_flat : public flat<absl::flat_hash_map<K, V>>
+{
+  public:
     static constexpr const char *name = "absl", *library = "libabsl-dev";
 
     explicit absl_flat(std::size_t keys)
@@ -326,15 +362,19 @@ public:
 };
 
 /* The same table by a user who knows its arrays: absl offers prefetch(key) for this. */
-template <class K, class V> class absl_prefetch : public absl_flat<K, V> {
-public:
+template <class K, class V> class absl_prefetch : public absl_flat<K, V>
+{
+  public:
     using absl_flat<K, V>::absl_flat;
     static constexpr const char *name = "absl prefetch";
     /* With 2^24 pairs, in pages of 4 KiB and of 2 MiB alike, 12 to 32 came out the same, 1.5
      * to 2.5 times as fast as no look-ahead; 4 and 48 were slower. */
     static constexpr uint64_t ahead = 24;
 
-    void prefetch(K k) const { this->map.prefetch(k); }
+    void prefetch(K k) const
+    {
+        this->map.prefetch(k);
+    }
 };
 #endif
 
@@ -343,14 +383,18 @@ public:
 /* No hash table: what one does without one. The keys are distinct. Measured with 2^22 keys,
  * halving without a branch was no faster than this: the processor that guesses a branch goes on to
  * the next line meanwhile. */
-template <class K, class V> class sorted : public traits {
-public:
+template <class K, class V> class sorted : public traits
+{
+  public:
     using key = K;
     using value = V;
     static constexpr const char *name = "sort + search", *library = "libstdc++-dev";
     static constexpr bool in_order = true, erases = false;
 
-    explicit sorted(std::size_t keys) { pairs.reserve(keys); }
+    explicit sorted(std::size_t keys)
+    {
+        pairs.reserve(keys);
+    }
     void build(const K *keys, const V *values, uint64_t n)
     {
         for (uint64_t i = 0; i < n; i++)
@@ -368,7 +412,7 @@ public:
         return true;
     }
 
-private:
+  private:
     using pair = std::pair<K, V>;
     std::vector<pair> pairs;
 };

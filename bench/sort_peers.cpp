@@ -15,7 +15,8 @@
 #include <boost/sort/spreadsort/integer_sort.hpp>
 #endif
 
-namespace {
+namespace
+{
 
 template <class K> struct pair {
     K key;
@@ -23,7 +24,10 @@ template <class K> struct pair {
 };
 
 template <class K> struct less {
-    bool operator()(const pair<K> &a, const pair<K> &b) const { return a.key < b.key; }
+    bool operator()(const pair<K> &a, const pair<K> &b) const
+    {
+        return a.key < b.key;
+    }
 };
 
 #ifdef BENCH_HAVE_TBB
@@ -38,7 +42,10 @@ template <class K> void tbb_sort(void *pairs, uint64_t n, uint32_t threads) noex
 
 #ifdef BENCH_HAVE_SPREADSORT
 template <class K> struct shifted {
-    K operator()(const pair<K> &a, unsigned bits) const { return a.key >> bits; }
+    K operator()(const pair<K> &a, unsigned bits) const
+    {
+        return a.key >> bits;
+    }
 };
 
 template <class K> void spread_sort(void *pairs, uint64_t n, uint32_t) noexcept

@@ -27,8 +27,8 @@ set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 # Designs: the list of src/tables/designs.h. The first is the one that schedules are compared with.
 set(design_list ${PROJECT_SOURCE_DIR}/src/tables/designs.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${design_list})
-file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z]+/design.h\"")
-list(TRANSFORM designs REPLACE ".*tables/([a-z]+)/.*" "\\1")
+file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z0-9_]+/design.h\"")
+list(TRANSFORM designs REPLACE ".*tables/([a-z0-9_]+)/.*" "\\1")
 list(GET designs 0 first_design)
 
 # Sources of src/cuda/device once more, with definitions: the part NAME of modules. Parts are compiled

@@ -47,14 +47,14 @@ BEGIN {
     public_only["cli"] = public_only["examples"] = public_only["tests/consumer"] = 1
     header_of_tables["stdint.h"] = header_of_tables["stddef.h"] = header_of_tables["stdbool.h"] = 1
     more_designs = "tests/more_designs.h"
-    more_line = "^#include \"[a-z]+/design[.]h\"$"
+    more_line = "^#include \"[a-z0-9_]+/design[.]h\"$"
     word = "(^|[^A-Za-z0-9_.>])"
     while ((getline name) > 0) {
         files[++count] = name
         known[name] = 1
     }
     for (i = 1; i <= count; i++)
-        if (files[i] ~ /^src\/tables\/[a-z]+\/design\.h$/) {
+        if (files[i] ~ /^src\/tables\/[a-z0-9_]+\/design\.h$/) {
             designs[++design_count] = folder_before(files[i])
             names_of[design_count] = names_in(files[i])
         }
@@ -118,7 +118,7 @@ function check_build(name,    line) {
 # A design is named outside its own folders, where the schedules of all are.
 function check_designs(line, folder,    i) {
     for (i = 1; i <= design_count; i++)
-        if (name_now !~ ("^src/" folder "/([a-z]+/)?" designs[i] "/") && tolower(line) ~ names_of[i])
+        if (name_now !~ ("^src/" folder "/([a-z0-9_]+/)?" designs[i] "/") && tolower(line) ~ names_of[i])
             violation("names the design " designs[i] "; what a design is stands in src/tables/" designs[i])
 }
 

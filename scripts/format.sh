@@ -20,7 +20,7 @@ fi
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 find include src cli bench tests examples -type f \
-    \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' \) -print0 | sort -z >"$list"
+    \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' -o -name '*.cpp' \) -print0 | sort -z >"$list"
 if [[ ${1-} == --check ]]; then
     xargs -0 "$program" --dry-run --Werror <"$list" || {
         echo "format: run make format" >&2

@@ -11,7 +11,7 @@
  *
  * Rules: nobody who holds the gate enters it again; who holds it shared waits for
  * nothing; who holds it alone may run passes on an executor; so a task of an
- * executor never waits at the gate (see batch.c).
+ * executor never waits at the gate (see cpu/batch.c).
  */
 #ifndef BH_BASE_GATE_H
 #define BH_BASE_GATE_H

@@ -1,4 +1,4 @@
-/* The check of a call's array of operations; see ops.h. */
+/* The check of a call's array of operations; see operations.h. */
 #include "base/operations.h"
 
 #include "base/error.h"

@@ -21,17 +21,19 @@
  *             BH_INSERT_NEW, the one that is there; else an operation on both, which tables without
  *             values do not have
  */
+/* clang-format off */
 #define BH_OPS_ROWS(row)                                                                           \
-    /*  operation          present      absent       reads  writes  joins */                       \
-    row(BH_FIND, BH_FOUND, BH_MISSING, 0, 1, BH_INSERT_NEW) row(BH_INSERT, BH_ASSIGNED,            \
-                                                                BH_INSERTED, 1, 0, BH_INSERT)      \
-        row(BH_INSERT_NEW, BH_FOUND, BH_INSERTED, 1, 0, BH_INSERT_NEW)                             \
-            row(BH_UPDATE, BH_ASSIGNED, BH_MISSING, 1, 0, BH_INSERT)                               \
-                row(BH_ERASE, BH_ERASED, BH_MISSING, 0, 0, BH_INSERT_NEW)                          \
-                    row(BH_ADD, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_ADD)                            \
-                        row(BH_MIN, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MIN)                        \
-                            row(BH_MAX, BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MAX)                    \
-                                row(BH_FIND_OR_INSERT, BH_FOUND, BH_INSERTED, 1, 1, BH_INSERT_NEW)
+    /*  operation           present      absent       reads writes joins */                        \
+    row(BH_FIND,           BH_FOUND,    BH_MISSING,  0, 1, BH_INSERT_NEW)                          \
+    row(BH_INSERT,         BH_ASSIGNED, BH_INSERTED, 1, 0, BH_INSERT)                              \
+    row(BH_INSERT_NEW,     BH_FOUND,    BH_INSERTED, 1, 0, BH_INSERT_NEW)                          \
+    row(BH_UPDATE,         BH_ASSIGNED, BH_MISSING,  1, 0, BH_INSERT)                              \
+    row(BH_ERASE,          BH_ERASED,   BH_MISSING,  0, 0, BH_INSERT_NEW)                          \
+    row(BH_ADD,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_ADD)                                 \
+    row(BH_MIN,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MIN)                                 \
+    row(BH_MAX,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MAX)                                 \
+    row(BH_FIND_OR_INSERT, BH_FOUND,    BH_INSERTED, 1, 1, BH_INSERT_NEW)
+/* clang-format on */
 
 /* Columns as constants, a bit or four bits for each operation: where the operation is a constant too,
  * as in most kernels, what is asked of it is one. */

@@ -48,13 +48,17 @@ BH_DESIGN_PASSES(BH_UNIT_PASS)
 static bh__pass_text *const BH_DESIGN(passes)[] = {BH_DESIGN_PASSES(BH_UNIT_PASS_ROW)};
 
 static const bh__kernels BH_DESIGN(kernels) = {
-#ifdef BH_DESIGN_LOOKUPS_ONLY
-    {BH_UNIT_FIND, 0, 0, 0, 0},
-#else
-    {BH_UNIT_FIND, BH_DESIGN(slice_insert), BH_DESIGN(slice_erase), BH_DESIGN(slice_add),
-     BH_DESIGN(slice_mixed)},
+    .slice =
+        {
+            [BH_SLICE_FIND] = BH_UNIT_FIND,
+#ifndef BH_DESIGN_LOOKUPS_ONLY
+            [BH_SLICE_INSERT] = BH_DESIGN(slice_insert),
+            [BH_SLICE_ERASE] = BH_DESIGN(slice_erase),
+            [BH_SLICE_ADD] = BH_DESIGN(slice_add),
+            [BH_SLICE_MIXED] = BH_DESIGN(slice_mixed),
 #endif
-    BH_DESIGN(passes),
+        },
+    .pass = BH_DESIGN(passes),
 };
 
 #undef BH_UNIT_FIND

@@ -11,12 +11,18 @@
 #include "primitives/sort.h"
 
 static const bh__primitives bh_primitives = {
-    bh_reduce_values,     bh_scan,
-    bh_compact_rows,      bh_gather,
-    bh_scatter,           bh_partition_count,
-    bh_partition_scatter, bh_partition_end,
-    bh_sort_by_key,       bh_reduce_by_key,
-    bh_lower_bound,       BH__PARTS_MOST,
+    .reduce = bh_reduce_values,
+    .scan = bh_scan,
+    .compact = bh_compact_rows,
+    .gather = bh_gather,
+    .scatter = bh_scatter,
+    .partition_count = bh_partition_count,
+    .partition_scatter = bh_partition_scatter,
+    .partition_end = bh_partition_end,
+    .sort_by_key = bh_sort_by_key,
+    .reduce_by_key = bh_reduce_by_key,
+    .lower_bound = bh_lower_bound,
+    .parts_most = BH__PARTS_MOST,
 };
 
 #endif

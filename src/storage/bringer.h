@@ -9,6 +9,10 @@
  * bringer with room for a window's regions for each thread that runs slices is not asked in vain for
  * ever: whoever holds a region lets go of it without being given another.
  *
+ * An operation may touch the bytes of the region that it holds, at the address that was answered, and
+ * no others: where the region before it lay may be other data by now. So locks and meta words that an
+ * operation needs together with another line have to lie in near memory.
+ *
  * Both functions are called by many threads at once, return without waiting, and are the bringer's to
  * make safe. One region may be asked for by several; all get the same memory.
  */

@@ -26,7 +26,12 @@ static uint64_t budget_of(const bh_table *table, bh_tier tier)
 int bh__over_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more)
 {
     const uint64_t budget = budget_of(table, tier);
+    int other;
 
+    /* On cores near memory and the host's are one kind, and share a budget. */
+    for (other = 0; other < BH_TIERS; other++)
+        if (other != (int)tier && kind_of(table, (bh_tier)other) == kind_of(table, tier))
+            kept += table->bytes[other];
     return budget && (more > budget || kept > budget - more);
 }
 

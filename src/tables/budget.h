@@ -1,6 +1,7 @@
 /*
- * What a table's memory comes to in each tier, and what its options allow there. Bytes are counted and
- * budgets checked here alone; a design says how many bytes it is about to have, and in which tier.
+ * What a table's memory comes to in each tier, and what its options allow there. Budgets are
+ * checked here alone: a design says how many bytes a tier is about to have. It enters what it has in
+ * bh_table.bytes itself, and calls bh__note_peak() then.
  *
  *     tier          on cores            on a GPU
  *     near          max_host_bytes      max_device_bytes

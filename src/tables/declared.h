@@ -19,7 +19,8 @@
  *                            (cpu/schedule.h)
  *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: it has instances
  *                            with BH_APART
- *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE
+ *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE; a
+ *                            design that has such passes says how many
  *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, to which
  *                            all memory is an address): BH_DESIGN(bringer)(geometry, tier) answers what
  *                            brings them (storage/bringer.h)
@@ -49,6 +50,11 @@
 #error "a design's declaration lacks BH_DESIGN_GEOMETRY"
 #elif !defined(BH_DESIGN_PASSES)
 #error "a design's declaration lacks BH_DESIGN_PASSES"
+#elif defined(BH_DESIGN_REGIONS) && !defined(BH_DESIGN_STAGES)
+#error                                                                                             \
+    "a design whose calls go by region (BH_DESIGN_REGIONS) needs BH_DESIGN_STAGES for those left over"
+#elif defined(BH_DESIGN_LOOKUPS_ONLY) && (defined(BH_DESIGN_STAGES) || defined(BH_DESIGN_REGIONS))
+#error "BH_DESIGN_STAGES and BH_DESIGN_REGIONS are for designs whose operations change tables"
 #elif !defined(BH_EACH_DESIGN)
 #error "include tables/designs.h, with BH_EACH_DESIGN defined"
 #endif

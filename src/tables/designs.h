@@ -2,7 +2,7 @@
  * The list of designs: a line each, and no other file outside a design's own folders names one. The
  * first is what BH_AUTO stands for.
  *
- * A line includes the declaration of a design, which says all that others must know of it (expand.h
+ * A line includes the declaration of a design, which says all that others must know of it (declared.h
  * tells what). Whoever needs something of every design defines BH_EACH_DESIGN as the file that is
  * to be included for each, with the declaration's macros defined, and includes this list; so it has no
  * guard.

@@ -65,13 +65,11 @@ typedef struct bh__scratch {
     uint64_t bytes;
 } bh__scratch;
 
-/* Hints of a slice. A design has its own from BH_HINT_OF_DESIGN on. */
+/* Hints of a slice. */
 #define BH_HINT_TURNOVER 1u /* many keys have been erased: see bh__hints_of */
-#define BH_HINT_LATER                                                                              \
-    2u /* who would have to search for a place stalls at once: others search later */
+#define BH_HINT_LATER 2u    /* who would have to search for a place stalls: others search later */
 #define BH_HINT_FINAL 4u /* placing: the table does not grow, so what finds no place is refused */
 #define BH_HINT_AGAIN 8u /* the policy has sent this slice round once, for room it saw */
-#define BH_HINT_OF_DESIGN 0x100u
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */

@@ -1,3 +1,15 @@
 /* What module.c must know of each pass of one design. */
 static const uint64_t BH_OF_DESIGN(job_bytes)[] = {BH_DESIGN_PASSES(PASS_BYTES)};
+
+/* Whether a table's large calls may go region by region, on a GPU. */
+static bool BH_OF_DESIGN(has_regions)(const bh_table_options *options)
+{
+#ifdef BH_DESIGN_REGIONS
+    return !BH_DESIGN_WANTS_APART(options);
+#else
+    (void)options;
+    return false;
+#endif
+}
+
 static const uint8_t BH_OF_DESIGN(how)[] = {BH_DESIGN_PASSES(PASS_HOW)};

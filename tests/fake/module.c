@@ -475,6 +475,7 @@ typedef struct fake_design {
     uint64_t scratch_bytes;
     const uint64_t *job_bytes; /* of each pass */
     const uint8_t *how;
+    bool (*has_regions)(const bh_table_options *options);
 } fake_design;
 
 #define PASS_BYTES(name, text, argument, how) sizeof(argument),
@@ -518,7 +519,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
         k->design = design;
         k->key_bytes = o->key_bytes;
         k->value_bytes = o->value_bytes;
-        k->has_regions = o->design == BH_DYCUCKOO && !(o->dycuckoo.values_apart && o->value_bytes);
+        k->has_regions = design->has_regions(o);
         k->known.descriptor_bytes = design->descriptor_bytes;
         k->known.job_bytes = design->job_bytes;
     }
@@ -933,31 +934,31 @@ static const bh__primitives primitives = {
 
 extern __attribute__((visibility("default"))) bh__cuda_module bh__cuda_module_1;
 bh__cuda_module bh__cuda_module_1 = {
-    BH__CUDA_MODULE_VERSION,
-    PART,
-    message,
-    count,
-    open_gpu,
-    close_gpu,
-    allocate,
-    release,
-    allocate_pinned,
-    release_pinned,
-    fill,
-    copy,
-    carry,
-    follow,
-    wait_for,
-    where,
-    gather,
-    scatter,
-    kernels,
-    slice,
-    pass,
-    survey,
-    effects,
-    first_outside,
-    &primitives,
+    .version = BH__CUDA_MODULE_VERSION,
+    .part = PART,
+    .message = message,
+    .count = count,
+    .open = open_gpu,
+    .close = close_gpu,
+    .allocate = allocate,
+    .release = release,
+    .allocate_pinned = allocate_pinned,
+    .release_pinned = release_pinned,
+    .fill = fill,
+    .copy = copy,
+    .carry = carry,
+    .follow = follow,
+    .wait = wait_for,
+    .where = where,
+    .gather = gather,
+    .scatter = scatter,
+    .kernels = kernels,
+    .slice = slice,
+    .pass = pass,
+    .survey = survey,
+    .effects = effects,
+    .first_outside = first_outside,
+    .primitives = &primitives,
 };
 
 __attribute__((constructor)) static void choose_part(void)

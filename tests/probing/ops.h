@@ -120,19 +120,6 @@ BH_FN bh_region LP(begin)(const bh__slice *slice, LP(op) *op, uint32_t at, uint3
     return region;
 }
 
-/* Takes the locks of home and of the line at hand, where home is as it was seen and the line's meta
- * word is this; or neither. */
-BH_FN int LP(lock)(const LP(op) *op, uint64_t meta)
-{
-    if (!bh_swap_if64(bh_lp_at(op->home), op->seen, op->seen | BH_LP_LOCK))
-        return 0;
-    if (op->line == op->home ? meta == op->seen
-                             : bh_swap_if64(bh_lp_at(op->line), meta, meta | BH_LP_LOCK))
-        return 1;
-    bh_store64(bh_lp_at(op->home), op->seen);
-    return 0;
-}
-
 /* Performs the operation on the value in hand; answers whether the key is there now. */
 BH_FN int LP(perform)(bh__slice *slice, LP(op) *op, uint32_t kind, int present, uint64_t *value)
 {
@@ -162,8 +149,13 @@ BH_FN bh_answer LP(change)(bh__slice *slice, LP(op) *op, uint32_t kind, uint64_t
         slice->reasons |= BH_REASON_ROOM;
         return BH_STALL;
     }
-    if (slot >= LP_SLOTS || !LP(lock)(op, meta))
+    if (slot >= LP_SLOTS || !bh_swap_if64(bh_lp_at(op->home), op->seen, op->seen | BH_LP_LOCK))
         return LP(go_home)(op, next);
+    /* Whoever has the line may wait for this home: so it is given back, and one of the two yields. */
+    if (op->line != op->home && !bh_swap_if64(bh_lp_at(op->line), meta, meta | BH_LP_LOCK)) {
+        bh_store64(bh_lp_at(op->home), op->seen);
+        return BH_RETRY;
+    }
     if (BH_VALUE_BYTES && present)
         value = BH_READ_VALUE(LP(value_at)(op->line, slot));
     if (LP(perform)(slice, op, kind, present, &value)) {

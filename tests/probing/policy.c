@@ -216,7 +216,9 @@ static const void *typical_page(const bh_table *table)
     return ((const probing *)table)->block.memory;
 }
 
+/* clang-format off */
 const bh__policy bh__probing_policy = {
-    "probing", 0,      create,  destroy, geometry,     resolve,      reserve,
-    expect,    shrink, compact, clear,   export_pairs, typical_page, 0,
-};
+    .name = "probing", .regions = 0, .create = create, .destroy = destroy, .geometry = geometry,
+    .resolve = resolve, .reserve = reserve, .expect = expect, .shrink = shrink, .compact = compact,
+    .clear = clear, .export_pairs = export_pairs, .typical_page = typical_page, .perform = 0};
+/* clang-format on */

@@ -19,7 +19,7 @@ typedef struct awaited {
 
 static _Thread_local awaited list[AWAITED];
 static _Thread_local uint64_t drawn;
-static uint64_t threads, refusals, held;
+static uint64_t threads, asks, refusals, held;
 
 static uint32_t draw(void)
 {
@@ -35,6 +35,7 @@ static uint64_t ask(void *state, uint64_t offset, uint32_t bytes, int to_write)
     (void)state;
     (void)bytes;
     (void)to_write;
+    (void)bh__atomic_add(&asks, 1, __ATOMIC_RELAXED);
     if (a->offset != offset)
         *a = (awaited){offset, draw()};
     if (a->left) {
@@ -61,7 +62,7 @@ static void let_go(void *state, uint64_t offset, uint32_t bytes, uint64_t addres
 
 static void at_end(void)
 {
-    if (held || !refusals) {
+    if (held || (asks > 64 && !refusals)) { // one in four is refused
         fprintf(stderr, "%llu regions were not let go of; %llu were late\n",
                 (unsigned long long)held, (unsigned long long)refusals);
         abort();

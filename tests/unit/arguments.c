@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/library.h"
+#include "tables/table.h"
 #include "support/batch.h"
 #include "support/check.h"
 #include "support/memory.h"
@@ -196,12 +197,13 @@ static void extreme_fills(void **state)
     static const double no_slots_per_key[] = {NAN,    INFINITY, -INFINITY, 1e300,
                                               -1e300, 5e-324,   -5e-324,   DBL_MAX};
     bh_table_options options;
+    bh_design design;
     (void)state;
 
-    for (int design = BH_DYCUCKOO; design <= BH_HASHFIGHT; design++) {
+    for (uint32_t at = 0; (design = bh__design_at(at, NULL)) != BH_AUTO; at++) {
         for (size_t i = 0; i < TEST_COUNT(legal); i++) {
             options = table_options(4, 4, 1);
-            options.design = (bh_design)design;
+            options.design = design;
             options.min_fill = legal[i];
             check_works(&options);
             options.dycuckoo.subtables = 8;
@@ -211,7 +213,7 @@ static void extreme_fills(void **state)
         }
         for (size_t i = 0; i < TEST_COUNT(too_low); i++) {
             options = table_options(4, 4, 1);
-            options.design = (bh_design)design;
+            options.design = design;
             options.max_fill = too_low[i];
             check_create(&options, BH_ERR_ARGUMENT, "max_fill next to nothing");
             options.capacity = UINT64_MAX;

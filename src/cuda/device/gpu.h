@@ -77,21 +77,34 @@ typedef struct bh__gpu_kernels {
     /* Insertions by region, or NULL; and the stages that follow its own, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
     bh__gpu_launch *rest[BH_SLICE_KINDS];
-    bool compared; /* schedule.cu has other schedules for them */
+    bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 
-/* schedule.cu: launches of other schedules, for 4-byte keys and values; by the threads of a tile and
- * the way (kernels.h): an element for each group, collaborative lanes, a voter. */
-extern bh__gpu_launch *const bh__gpu_launches_1_0[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_4_0[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_8_0[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_16_0[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_32_0[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_1_1[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_4_2[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_8_2[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_16_2[BH_SLICE_KINDS];
-extern bh__gpu_launch *const bh__gpu_launches_32_2[BH_SLICE_KINDS];
+/* schedule.cu: the schedules to compare, each a row: its name in bh_schedule, the threads of a tile, and
+ * the way (kernels.h): 0 an element for each tile, 1 collaborative lanes, 2 a voter. */
+/* clang-format off */
+#define BH_COMPARED_ROWS(row)                                                                      \
+    row(THREAD, 1, 0)                                                                              \
+    row(TILE4, 4, 0)                                                                               \
+    row(TILE8, 8, 0)                                                                               \
+    row(TILE16, 16, 0)                                                                             \
+    row(TILE32, 32, 0)                                                                             \
+    row(LANES, 1, 1)                                                                               \
+    row(VOTER4, 4, 2)                                                                              \
+    row(VOTER8, 8, 2)                                                                              \
+    row(VOTER16, 16, 2)                                                                            \
+    row(VOTER32, 32, 2)
+/* clang-format on */
+
+typedef struct bh__gpu_schedule {
+    bh_design design; /* that it was compiled for */
+    bh__gpu_launch *slice[BH_SLICE_KINDS];
+} bh__gpu_schedule;
+
+#define BH_COMPARED_ROW(name, tile, way)                                                           \
+    extern const bh__gpu_schedule bh__gpu_schedule_##tile##_##way;
+BH_COMPARED_ROWS(BH_COMPARED_ROW)
+#undef BH_COMPARED_ROW
 
 /* effects.cu */
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

@@ -166,7 +166,7 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
     }
     slice.hints |= stage == BH_CUDA_HOME_FULL ? BH_HINT_LATER : 0;
     if (room == BH_CUDA_ROOM_UNKNOWN)
-        room = bh_cuda_has_room(job, works && BH_OP_INSERTS(kind));
+        room = (int)bh_cuda_share32((uint32_t)bh_cuda_has_room(job, works && BH_OP_INSERTS(kind)));
     slice.room = room;
     op.outcome = BH_NOT_DONE;
     if (works)
@@ -205,7 +205,7 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
 /*
  * The schedule `each`: of all elements, or of those that an earlier kernel has parked. Of these a
  * group takes neighbours, one after the other: they may have been parked bucket by bucket
- * (regions.h), and all lanes of a warp would want the same lock.
+ * (scatter.h), and all lanes of a warp would want the same lock.
  */
 BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {

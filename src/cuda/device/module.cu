@@ -280,43 +280,29 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
 
 #ifdef BH_CUDA_COMPARED
 /* The same kernels, but for those of slices. */
-static bh__gpu_kernels with(const bh__gpu_kernels *kernels, bh__gpu_launch *const *slices)
+static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedule *schedule)
 {
     bh__gpu_kernels all = *kernels;
 
     all.by_region = nullptr;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
-        all.slice[i] = slices[i];
+        all.slice[i] = schedule->slice[i];
     return all;
 }
 
-/* NULL: not of this schedule. */
-static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, bh_schedule schedule)
+/* NULL: not compiled for this schedule, this design or these widths. A schedule has one design and one
+ * pair of widths, so that what is made for the first table holds for all. */
+static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, const bh_table_options *o)
 {
-    static const bh__gpu_kernels thread = with(k, bh__gpu_launches_1_0);
-    static const bh__gpu_kernels tile4 = with(k, bh__gpu_launches_4_0);
-    static const bh__gpu_kernels tile8 = with(k, bh__gpu_launches_8_0);
-    static const bh__gpu_kernels tile16 = with(k, bh__gpu_launches_16_0);
-    static const bh__gpu_kernels tile32 = with(k, bh__gpu_launches_32_0);
-    static const bh__gpu_kernels lanes = with(k, bh__gpu_launches_1_1);
-    static const bh__gpu_kernels voter4 = with(k, bh__gpu_launches_4_2);
-    static const bh__gpu_kernels voter8 = with(k, bh__gpu_launches_8_2);
-    static const bh__gpu_kernels voter16 = with(k, bh__gpu_launches_16_2);
-    static const bh__gpu_kernels voter32 = with(k, bh__gpu_launches_32_2);
-
-    switch (schedule) {
-    case BH_SCHEDULE_THREAD: return &thread.known;
-    case BH_SCHEDULE_TILE4: return &tile4.known;
-    case BH_SCHEDULE_TILE8: return &tile8.known;
-    case BH_SCHEDULE_TILE16: return &tile16.known;
-    case BH_SCHEDULE_TILE32: return &tile32.known;
-    case BH_SCHEDULE_LANES: return &lanes.known;
-    case BH_SCHEDULE_VOTER4: return &voter4.known;
-    case BH_SCHEDULE_VOTER8: return &voter8.known;
-    case BH_SCHEDULE_VOTER16: return &voter16.known;
-    case BH_SCHEDULE_VOTER32: return &voter32.known;
-    default: return NULL;
+#define BH_COMPARED_ROW(name, tile, way)                                                           \
+    if (o->schedule == BH_SCHEDULE_##name && k->has_compared_widths &&                             \
+        o->design == bh__gpu_schedule_##tile##_##way.design) {                                     \
+        static const bh__gpu_kernels made = with(k, &bh__gpu_schedule_##tile##_##way);             \
+        return &made.known;                                                                        \
     }
+    BH_COMPARED_ROWS(BH_COMPARED_ROW)
+#undef BH_COMPARED_ROW
+    return nullptr;
 }
 #endif
 
@@ -329,7 +315,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     if (!k || o->schedule <= BH_SCHEDULE_REGIONS)
         return k ? &k->known : nullptr;
 #ifdef BH_CUDA_COMPARED
-    return k->compared ? scheduled(k, o->schedule) : nullptr;
+    return scheduled(k, o);
 #else
     return nullptr;
 #endif
@@ -425,29 +411,29 @@ static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t 
 extern "C" __attribute__((visibility("default"))) const bh__cuda_module bh__cuda_module_1;
 
 const bh__cuda_module bh__cuda_module_1 = {
-    BH__CUDA_MODULE_VERSION,
-    1u << 20,
-    message,
-    count,
-    open,
-    close,
-    allocate,
-    release,
-    allocate_pinned,
-    release_pinned,
-    fill,
-    copy,
-    carry,
-    follow,
-    wait,
-    where,
-    gather,
-    scatter,
-    kernels,
-    slice,
-    pass,
-    survey,
-    effects,
-    first_outside,
-    &bh__gpu_primitives,
+    .version = BH__CUDA_MODULE_VERSION,
+    .part = 1u << 20,
+    .message = message,
+    .count = count,
+    .open = open,
+    .close = close,
+    .allocate = allocate,
+    .release = release,
+    .allocate_pinned = allocate_pinned,
+    .release_pinned = release_pinned,
+    .fill = fill,
+    .copy = copy,
+    .carry = carry,
+    .follow = follow,
+    .wait = wait,
+    .where = where,
+    .gather = gather,
+    .scatter = scatter,
+    .kernels = kernels,
+    .slice = slice,
+    .pass = pass,
+    .survey = survey,
+    .effects = effects,
+    .first_outside = first_outside,
+    .primitives = &bh__gpu_primitives,
 };

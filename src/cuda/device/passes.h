@@ -36,6 +36,7 @@ typedef struct bh_cuda_alone {
 #define BH_CUDA_PASS_ALONE(text, argument)                                                         \
     __global__ void BH_DESIGN(cuda_##text)(argument * job, uint64_t items)                         \
     {                                                                                              \
+        static_assert(BH_DESIGN_SCRATCH >= 8, "a pass runs ALONE: BH_DESIGN_SCRATCH");             \
         __shared__ uint64_t memory[BH_DESIGN_SCRATCH / 8];                                         \
         const bh__scratch scratch = {memory, sizeof memory};                                       \
                                                                                                    \

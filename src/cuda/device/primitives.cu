@@ -790,16 +790,16 @@ int reduce_by_key(const bh__where *where, bh_op op, const void *keys, uint32_t k
 } // namespace
 
 const bh__primitives bh__gpu_primitives = {
-    reduce,
-    scan,
-    compact,
-    gather,
-    scatter,
-    partition_count,
-    partition_scatter,
-    partition_end,
-    sort_by_key,
-    reduce_by_key,
-    lower_bound,
-    1u << 16,
+    .reduce = reduce,
+    .scan = scan,
+    .compact = compact,
+    .gather = gather,
+    .scatter = scatter,
+    .partition_count = partition_count,
+    .partition_scatter = partition_scatter,
+    .partition_end = partition_end,
+    .sort_by_key = sort_by_key,
+    .reduce_by_key = reduce_by_key,
+    .lower_bound = lower_bound,
+    .parts_most = 1u << 16,
 };

@@ -1,12 +1,11 @@
-/* The design of schedule.cu, at one pair of widths: the kernels, and an array of what launches them. */
+/* The design of schedule.cu, at one pair of widths: the kernels, and what launches them. */
 #define BH_KEY_BYTES 4
 #define BH_VALUE_BYTES 4
 #define BH_APART 0
 #include "cuda/device/kernels.h"
 
-/* An array of launches by the schedule's name. */
-#define BH_LAUNCHES2(tile, way) bh__gpu_launches_##tile##_##way
-#define BH_LAUNCHES(tile, way) BH_LAUNCHES2(tile, way)
+#define BH_SCHEDULE2(tile, way) bh__gpu_schedule_##tile##_##way
+#define BH_SCHEDULE(tile, way) BH_SCHEDULE2(tile, way)
 
 /* Threads for an element. */
 #define BH_LAUNCH_THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
@@ -28,5 +27,14 @@ BH_LAUNCH(erase)
 BH_LAUNCH(add)
 BH_LAUNCH(mixed)
 
-bh__gpu_launch *const BH_LAUNCHES(BH_CUDA_TILE, BH_CUDA_WAY)[BH_SLICE_KINDS] = {find, insert, erase,
-                                                                                add, mixed};
+const bh__gpu_schedule BH_SCHEDULE(BH_CUDA_TILE, BH_CUDA_WAY) = {
+    .design = BH_DESIGN_NUMBER,
+    .slice =
+        {
+            [BH_SLICE_FIND] = find,
+            [BH_SLICE_INSERT] = insert,
+            [BH_SLICE_ERASE] = erase,
+            [BH_SLICE_ADD] = add,
+            [BH_SLICE_MIXED] = mixed,
+        },
+};

@@ -80,22 +80,29 @@ int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
 
 const bh__gpu_kernels BH_GPU(all) = {
-    {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
-    {BH_GPU(find), BH_GPU(insert), BH_GPU(erase), BH_GPU(add), BH_GPU(mixed)},
-    BH_DESIGN(launches),
-    BH_GPU(survey),
+    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
+    .slice =
+        {
+            [BH_SLICE_FIND] = BH_GPU(find),
+            [BH_SLICE_INSERT] = BH_GPU(insert),
+            [BH_SLICE_ERASE] = BH_GPU(erase),
+            [BH_SLICE_ADD] = BH_GPU(add),
+            [BH_SLICE_MIXED] = BH_GPU(mixed),
+        },
+    .pass = BH_DESIGN(launches),
+    .survey = BH_GPU(survey),
 #if defined(BH_DESIGN_REGIONS) && !BH_APART && !defined(BH_CUDA_STAMPS)
-    BH_GPU(by_region),
-#else
-    nullptr,
+    .by_region = BH_GPU(by_region),
+    .rest =
+        {
+            [BH_SLICE_FIND] = nullptr,
+            [BH_SLICE_INSERT] = BH_GPU(rest_insert),
+            [BH_SLICE_ERASE] = nullptr,
+            [BH_SLICE_ADD] = BH_GPU(rest_add),
+            [BH_SLICE_MIXED] = BH_GPU(rest_mixed),
+        },
 #endif
-#ifdef BH_DESIGN_STAGES
-    {nullptr, BH_GPU(rest_insert), nullptr, BH_GPU(rest_add), BH_GPU(rest_mixed)},
-    BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
-#else
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-    false,
-#endif
+    .has_compared_widths = BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
 };
 
 #undef BH_GPU

@@ -28,7 +28,7 @@
 
 /* Elements of one launch. Lists of them take 4 bytes for each, four times; where that is too
  * much memory, a launch has a quarter of them. More are better: a schedule that goes through the
- * whole table for each launch (regions.h) finds more to do there. */
+ * whole table for each launch (scatter.h) finds more to do there. */
 #define PART_MOST (UINT64_C(1) << 26)
 #define PART_SPARING (PART_MOST / 4)
 

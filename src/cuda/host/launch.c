@@ -156,7 +156,8 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
             /* As long as some are done it helps to launch the others again: there is room, and
              * keys have moved. So it does when room was given to whole regions or to none. When it
              * helps nobody, one thread looks further for a few, if searches are still allowed. */
-            if (!c->may_grow && !bh__looks_allowed(c->table)) {
+            if (!c->may_grow && !bh__looks_allowed(c->table) &&
+                !(job.slice.reasons & BH_REASON_ROOM)) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }

@@ -167,14 +167,17 @@ typedef struct bh_dy_node {
 #define BH_DY_HOLD_MOST (BH_DY_HOLD_LOOKS + BH_DY_SEARCH_LOOKS + BH_DY_PLACE_LOOKS * BH_SLICE_MOST)
 
 /* The passes; see bh__kernels. */
+/* clang-format off */
 #define BH_DY_PASSES(pass)                                                                         \
-    pass(SPLIT, split_buckets, bh_dy_resize, EACH) pass(HOME, bring_home, bh_dy_resize, EACH)      \
-        pass(MERGE, merge_buckets, bh_dy_resize, EACH)                                             \
-            pass(RESIDUE, place_residue, bh_dy_resize, ALONE)                                      \
-                pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                             \
-                    pass(REST, reinsert_rest, bh_dy_reinsert, ALONE)                               \
-                        pass(PLACE, place, bh__slice, ALONE)                                       \
-                            pass(EXPORT, export_parts, bh_dy_export, EACH)
+    pass(SPLIT,    split_buckets,    bh_dy_resize,   EACH)                                         \
+    pass(HOME,     bring_home,       bh_dy_resize,   EACH)                                         \
+    pass(MERGE,    merge_buckets,    bh_dy_resize,   EACH)                                         \
+    pass(RESIDUE,  place_residue,    bh_dy_resize,   ALONE)                                        \
+    pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
+    pass(REST,     reinsert_rest,    bh_dy_reinsert, ALONE)                                        \
+    pass(PLACE,    place,            bh__slice,      ALONE)                                        \
+    pass(EXPORT,   export_parts,     bh_dy_export,   EACH)
+/* clang-format on */
 
 #define BH_DY_PASS_NUMBER(name, text, argument, how) BH_DY_PASS_##name,
 enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };

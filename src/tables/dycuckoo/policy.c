@@ -204,11 +204,18 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__dycuckoo_policy = {
-    "dycuckoo",     BH_ON_GPU,
-    create,         destroy,
-    geometry,       bh__dy_resolve,
-    bh__dy_reserve, bh__dy_expect,
-    bh__dy_shrink,  bh__dy_compact,
-    clear,          export_pairs,
-    typical_page,   0,
+    .name = "dycuckoo",
+    .regions = BH_ON_GPU,
+    .create = create,
+    .destroy = destroy,
+    .geometry = geometry,
+    .resolve = bh__dy_resolve,
+    .reserve = bh__dy_reserve,
+    .expect = bh__dy_expect,
+    .shrink = bh__dy_shrink,
+    .compact = bh__dy_compact,
+    .clear = clear,
+    .export_pairs = export_pairs,
+    .typical_page = typical_page,
+    .perform = 0,
 };

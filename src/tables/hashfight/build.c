@@ -181,7 +181,10 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
     if (bh__over_budget(table, BH_TIER_NEAR, used, committed)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
+        /* Room that was reserved is gone, whether or not the block comes: no statistic and no
+         * reserve may count on it. */
         bh__hf_drop_spare(t);
+        bh__hf_publish(t);
     }
     if (!bh__block_create(block, &backend->memory, bytes)) {
         if (large_enough)

@@ -378,6 +378,14 @@ static uint64_t counts(const bh_table *table, uint64_t first)
 }
 
 const bh__hf_builder bh__hf_far = {
-    region_keys, regions_most,          fit,    fight,  tell, add_to_buffer,
-    aside_bytes, BH_HF_EXPORT_PART_FAR, add_up, counts,
+    .region_keys = region_keys,
+    .regions_most = regions_most,
+    .fit = fit,
+    .fight = fight,
+    .tell = tell,
+    .add_to_buffer = add_to_buffer,
+    .aside_bytes = aside_bytes,
+    .part = BH_HF_EXPORT_PART_FAR,
+    .add_up = add_up,
+    .counts = counts,
 };

@@ -96,13 +96,20 @@ typedef struct bh_hf_geometry {
 
 /* The passes; see bh__kernels. Cores build by FIGHT and TAIL, a device by LAY, TEAM and TELL (which cores
  * have for tests of a device that is none). */
+/* clang-format off */
 #define BH_HF_PASSES(pass)                                                                         \
-    pass(COUNT, count_parts, bh_hf_export, EACH) pass(EXPORT, export_parts, bh_hf_export, EACH)    \
-        pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                            \
-            pass(FIGHT, fight_tasks, bh_hf_fight, CORES) pass(TAIL, make_tail, bh_hf_fight, CORES) \
-                pass(LOCATE, locate, bh_hf_locate, OWN) pass(WANT, want, bh_hf_runs, OWN)          \
-                    pass(FOLD, fold, bh_hf_runs, OWN) pass(LAY, lay, bh_hf_teams, EACH)            \
-                        pass(TEAM, team, bh_hf_teams, OWN) pass(TELL, tell_all, bh_hf_teams, EACH)
+    pass(COUNT,  count_parts,  bh_hf_export,  EACH)                                                \
+    pass(EXPORT, export_parts, bh_hf_export,  EACH)                                                \
+    pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
+    pass(FIGHT,  fight_tasks,  bh_hf_fight,   CORES)                                               \
+    pass(TAIL,   make_tail,    bh_hf_fight,   CORES)                                               \
+    pass(LOCATE, locate,       bh_hf_locate,  OWN)                                                 \
+    pass(WANT,   want,         bh_hf_runs,    OWN)                                                 \
+    pass(FOLD,   fold,         bh_hf_runs,    OWN)                                                 \
+    pass(LAY,    lay,          bh_hf_teams,   EACH)                                                \
+    pass(TEAM,   team,         bh_hf_teams,   OWN)                                                 \
+    pass(TELL,   tell_all,     bh_hf_teams,   EACH)
+/* clang-format on */
 
 #define BH_HF_PASS_NUMBER(name, text, argument, how) BH_HF_PASS_##name,
 enum { BH_HF_PASSES(BH_HF_PASS_NUMBER) BH_HF_PASSES_END };

@@ -307,14 +307,14 @@ static uint64_t counts(const bh_table *table, uint64_t first)
 }
 
 const bh__hf_builder bh__hf_near = {
-    region_keys,
-    regions_most,
-    0, /* fit: place_pairs() sees whether the pairs have room where slots will be */
-    fight,
-    0, /* tell: the fight does */
-    add_to_buffer,
-    aside_bytes,
-    BH_HF_EXPORT_PART,
-    add_up,
-    counts,
+    .region_keys = region_keys,
+    .regions_most = regions_most,
+    .fit = 0, /* place_pairs() sees whether the pairs have room where slots will be */
+    .fight = fight,
+    .tell = 0, /* the fight tells */
+    .add_to_buffer = add_to_buffer,
+    .aside_bytes = aside_bytes,
+    .part = BH_HF_EXPORT_PART,
+    .add_up = add_up,
+    .counts = counts,
 };

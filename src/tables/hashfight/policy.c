@@ -241,7 +241,18 @@ static const void *typical_page(const bh_table *table)
 }
 
 const bh__policy bh__hashfight_policy = {
-    "hashfight",  BH_ON_CORES, create, destroy, geometry, 0,
-    reserve,      0,           shrink, compact, clear,    bh__hf_export_pairs,
-    typical_page, perform,
+    .name = "hashfight",
+    .regions = BH_ON_CORES,
+    .create = create,
+    .destroy = destroy,
+    .geometry = geometry,
+    .resolve = 0,
+    .reserve = reserve,
+    .expect = 0,
+    .shrink = shrink,
+    .compact = compact,
+    .clear = clear,
+    .export_pairs = bh__hf_export_pairs,
+    .typical_page = typical_page,
+    .perform = perform,
 };

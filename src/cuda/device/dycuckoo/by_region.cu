@@ -1,5 +1,5 @@
 /*
- * Insertions region by region (regions.h). Loads are plain, as in find.cu: each bucket is one
+ * Insertions region by region (by_region.h). Loads are plain, as in find.cu: each bucket is one
  * thread's, or is written by swaps that look at what they replace.
  */
 #define BH_TARGET_CUDA 1

@@ -32,9 +32,9 @@ static int BH_DESIGN(launch_team)(bh__gpu *gpu, void *job, uint64_t items)
 #include "cuda/device/passes.h"
 
 static const bh__gpu_kernels BH_DESIGN(gpu_all) = {
-    {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
-    {BH_GPU(find), 0, 0, 0, 0},
-    BH_DESIGN(launches),
+    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
+    .slice = {[BH_SLICE_FIND] = BH_GPU(find)},
+    .pass = BH_DESIGN(launches),
 };
 
 #undef BH_GPU
