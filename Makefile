@@ -3,6 +3,7 @@
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 HOURS ?= 1
+PREFIX ?= /usr/local
 BUILD = cmake --build build/$(1) --parallel $(JOBS)
 # --no-tests=error: a tree in which no test was found is a failure, not a success.
 TEST = ctest --test-dir build/$(1) --parallel $(JOBS) --no-tests=error --output-on-failure
@@ -12,7 +13,7 @@ STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build run compare-kmers results test test-huge test-long sanitize-gpu format clean
+.PHONY: help setup build install run compare-kmers results test test-huge test-long sanitize-gpu format clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +25,12 @@ build: ## Build the library and the programs into build/release.
 	@scripts/setup.sh build
 	cmake --preset release
 	$(call BUILD,release)
+
+install: ## Build, and install into PREFIX=DIR (/usr/local).
+	@scripts/setup.sh build
+	cmake --preset release
+	$(call BUILD,release)
+	cmake --install build/release --prefix "$(PREFIX)"
 
 run: ## Count the 31-mers of a real genome: E. coli, from Debian's archive.
 	@scripts/setup.sh build

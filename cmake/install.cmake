@@ -29,6 +29,11 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/bulkhash.pc.in ${CMAKE_BINARY_DIR}/bulkhash.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/bulkhash.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bulkhash
+  FILES_MATCHING PATTERN *.c PATTERN *.h)
+
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhash)
 install(EXPORT bulkhashTargets NAMESPACE bulkhash:: DESTINATION ${cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bulkhashConfig.cmake.in

@@ -23,6 +23,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -33,8 +34,10 @@ PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXPERIMENTS = ("operations growth turnover peers hashfight calls threads sizes fills dynamic hostile "
                "full lines primitives gpu").split()
 
-# The files of u32->u32 pairs that the project's README.md shows.
-SHORT = "operations-4-4 growth turnover peers-4-4 hashfight-50M primitives-4-4 hostile lines".split()
+# What the project's README.md shows: a file of other tables, and which of them, with their headings.
+SHORT = "peers-4-4"
+SHORT_PEERS = (("libcuckoo", "libcuckoo"), ("absl prefetch", "absl, look-ahead"), ("boost", "boost"),
+               ("tbb hash_map", "oneTBB"))
 
 LIMIT_FIGURE = "ratio to the limit"
 
@@ -331,36 +334,29 @@ def long_text(directory, machine, files):
     return text
 
 
-def short_head(rows, machine, commits):
-    """What stands above the short table: what the operations have in common, and the machine."""
-    limits = [row["limit_mlines"] for row in rows if row["limit_mlines"] is not None]
-    text = common(rows)
-    if limits:
-        text += f";\nlimit {number(min(limits))} to {number(max(limits))} M random lines/s"
-    text += ". Medians, lowest and highest in brackets.\n"
-    text += f"Commit{'s' if len(commits) > 1 else ''} {' and '.join(commits)}. "
-    text += "CPU: {CPU}; cores: {cores};\ncaches: {caches}.\n".format_map(
-        collections.defaultdict(str, machine.facts))
-    return text + "All results: [docs/results](docs/results/README.md).\n\n"
-
-
 def short_text(directory, machine, files):
-    """The table for the project's README.md: all operations, and of the rest what has a bar."""
-    files = [path for path in files if stem_of(path) in SHORT]
-    shown, head = [], ""
-    commits = list(dict.fromkeys(machine.commit(stem_of(path)) for path in files))
-    for path in files:
-        rows = [row for row in read_rows(path) if row["figure"] != "fill after a batch"]
-        if not rows or widths_of(rows[-1]) != "u32->u32":
-            continue
-        head = head or short_head(rows, machine, commits)
-        shown += [row for row in rows if row["experiment"] == "operations" or row["bar"] is not None]
-    if not shown:
-        raise Failure(f"{directory}: there are no results of u32->u32 pairs")
-    # All columns: what is there depends on nothing but the plan.
-    return head + "| operation | M keys/s | figure | measured | bar |\n|---|--:|---|---|---|\n" + "".join(
-        re.sub(r" +\|", " |", f"| {row['name']} | {number(row['mops'])} | {row['figure']} | "
-                              f"{measured(row)} | {judged(row)} |\n") for row in shown)
+    """The table for the project's README.md: how many times as fast as each peer, operation by operation."""
+    path = os.path.join(directory, SHORT + ".jsonl")
+    if path not in files:
+        raise Failure(f"{path}: there is no such file, and the short table is about it")
+    rows = read_rows(path)
+    shown = [(peer, heading) for peer, heading in SHORT_PEERS
+             if any(row["figure"] == "times " + peer for row in rows)]
+    text = "| pairs | operation | bulkhash, M keys/s | " + "".join(f"times {head} | " for _, head in shown)
+    text = text.rstrip() + "\n|--:|---|--:|" + "--:|" * len(shown) + "\n"
+    for name in dict.fromkeys(row["name"] for row in rows):
+        ours = [row for row in rows if row["name"] == name]
+        values = {row["figure"]: row["value"] for row in ours}
+        cells = [values.get("times " + peer) for peer, _ in shown]
+        # A peer that is faster is set in bold.
+        times = ["" if v is None else f"**{number(v)}**" if v < 1 else number(v) for v in cells]
+        median = statistics.median(row["mops"] for row in ours)
+        text += f"| {ours[0]['keys']:,} | {name.split(',')[0]} | {number(median)} |"
+        text += "".join(f" {t} |" if t else " |" for t in times) + "\n"
+    head = f"{widths_of(rows[-1])}, fill {rows[-1]['fill']:.2f}, {rows[-1]['threads']} threads. "
+    head += "CPU: {CPU}; cores: {cores};\ncaches: {caches}. ".format_map(
+        collections.defaultdict(str, machine.facts))
+    return head + f"Commit {machine.commit(SHORT)}. All results: [docs/results](docs/results/README.md).\n\n" + text
 
 
 def with_table(path, text):
@@ -896,7 +892,7 @@ A set of results is a directory as scripts/results.sh writes it: .jsonl files wi
 `scripts/report.py COMMAND --help` tells more. Exit status: 0; 1 when something is slower, spills more
 or cannot be read; 2 when the command line is wrong.""",
     "tables": f"""Writes DIRECTORY/README.md: machine.txt, a table in Markdown of each .jsonl file, the k-mers, and
-the plots that are there. The short table, of u32->u32 pairs, goes into FILE between its lines
+the plots that are there. The short table, of peers-4-4.jsonl, goes into FILE between its lines
 
     {BEGIN}
     {END}

@@ -86,7 +86,10 @@ typedef enum bh_op {
     BH_ADD = 5, /* add to the value there, wrapping; a new key starts with the value given */
     BH_MIN = 6, /* keep the smaller, as unsigned numbers */
     BH_MAX = 7, /* keep the larger, as unsigned numbers */
-    BH_FIND_OR_INSERT = 8 /* read the value there; a new key starts with the value given */
+    BH_FIND_OR_INSERT = 8, /* read the value there; a new key starts with the value given */
+    BH_MIN_SIGNED = 9,     /* keep the smaller, as signed numbers (two's complement) */
+    BH_MAX_SIGNED = 10,    /* keep the larger, as signed numbers */
+    BH_ADD_FLOAT = 11      /* add as IEEE floats: float where values have 4 bytes, double with 8 */
 } bh_op;
 
 /* The designs. BH_AUTO takes the best one for the options given. */
@@ -457,9 +460,21 @@ BH_API bh_status bh_insert_new(bh_table *table, const void *keys, const void *va
 BH_API bh_status bh_update(bh_table *table, const void *keys, const void *values, uint64_t n,
                            uint8_t *outcomes);
 
-/* Combines each value into the key's: BH_ADD (wrapping), BH_MIN or BH_MAX (unsigned). A key that
- * is not there is inserted with the value. Every element counts exactly once.
- * Outcomes: BH_INSERTED, BH_ASSIGNED. Another op is BH_ERR_ARGUMENT. */
+/* Combines each value into the key's, which other libraries call aggregating or accumulating. A key that
+ * is not there is inserted with the value. Every element takes effect exactly once. By op:
+ *
+ *   BH_ADD                        adds, wrapping. With values NULL each element adds 1: that counts keys
+ *   BH_MIN, BH_MAX                keep the smaller or larger, as unsigned numbers
+ *   BH_MIN_SIGNED, BH_MAX_SIGNED  the same as signed numbers
+ *   BH_ADD_FLOAT                  adds as float (values of 4 bytes) or double (8 bytes), each addition
+ *                                 rounded to nearest. In which order equal keys are added, and whether
+ *                                 those of one call are added up first, is not specified, so the last
+ *                                 bits of a sum may differ from run to run; with
+ *                                 BH_DUPLICATES_ORDERED each is added to the value there by its index.
+ *                                 A NaN stays one; its other bits are not specified
+ *
+ * Outcomes: BH_INSERTED, BH_ASSIGNED. Another op, or values NULL with another op than BH_ADD, is
+ * BH_ERR_ARGUMENT. */
 BH_API bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const void *values,
                            uint64_t n, uint8_t *outcomes);
 
@@ -506,7 +521,7 @@ BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t
  * 0) with keys[i] and values[i]. `values` is read by the operations that take a value and written
  * by BH_FIND and BH_FIND_OR_INSERT where the key is found; it may not be NULL unless value_bytes or
  * n is 0, and as an output array it may not overlap another. Outcomes as of the single calls. A byte
- * that is no bh_op is BH_ERR_ARGUMENT; BH_ADD, BH_MIN, BH_MAX with value_bytes 0 are
+ * that is no bh_op is BH_ERR_ARGUMENT; an op of bh_reduce with value_bytes 0 is
  * BH_ERR_UNSUPPORTED. */
 BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values,
                           uint64_t n, uint8_t *outcomes);

@@ -29,7 +29,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     arrays[1].name = "values";
     arrays[1].data = values;
     arrays[1].bytes = reads || writes ? value_bytes : 0;
-    arrays[1].may_be_null = !reads;
+    arrays[1].may_be_null = !reads || (!ops && op == BH_ADD); /* NULL: 1 each */
     arrays[1].output = writes;
     arrays[2].name = "outcomes";
     arrays[2].data = outcomes;
@@ -81,7 +81,9 @@ bh_status bh_reduce(bh_table *table, bh_op op, const void *keys, const void *val
                     uint8_t *outcomes)
 {
     if ((uint32_t)op >= BH_OPS || !BH_OP_REDUCES(op))
-        return bh__fail(BH_ERR_ARGUMENT, "bh_reduce: op is %d; it must be BH_ADD, BH_MIN or BH_MAX",
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "bh_reduce: op is %d; it must be BH_ADD, BH_ADD_FLOAT, BH_MIN, BH_MAX, "
+                        "BH_MIN_SIGNED or BH_MAX_SIGNED",
                         (int)op);
     if (table && !table->options.value_bytes)
         return bh__fail(BH_ERR_UNSUPPORTED, "bh_reduce: the table has no values");

@@ -2,7 +2,7 @@
  * The operations: what each does to its key and to the caller's array of values, a row each. All that
  * the library must know of an operation to carry it, to check a call's arguments, to run equal keys as
  * one or to choose a schedule follows from its row. A new operation is a row; where two values of a key
- * become one in a way that is new, a case in bh_join() (tables/effect.h) besides.
+ * become one in a way that is new, a case in bh_combine() (primitives/combine.h) besides.
  */
 #ifndef BH_BASE_OPERATIONS_H
 #define BH_BASE_OPERATIONS_H
@@ -32,7 +32,10 @@
     row(BH_ADD,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_ADD)                                 \
     row(BH_MIN,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MIN)                                 \
     row(BH_MAX,            BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MAX)                                 \
-    row(BH_FIND_OR_INSERT, BH_FOUND,    BH_INSERTED, 1, 1, BH_INSERT_NEW)
+    row(BH_FIND_OR_INSERT, BH_FOUND,    BH_INSERTED, 1, 1, BH_INSERT_NEW)                          \
+    row(BH_MIN_SIGNED,     BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MIN_SIGNED)                          \
+    row(BH_MAX_SIGNED,     BH_ASSIGNED, BH_INSERTED, 1, 0, BH_MAX_SIGNED)                          \
+    row(BH_ADD_FLOAT,      BH_ASSIGNED, BH_INSERTED, 1, 0, BH_ADD_FLOAT)
 /* clang-format on */
 
 /* Columns as constants, a bit or four bits for each operation: where the operation is a constant too,
@@ -70,6 +73,9 @@
 #define BH_OP_KEEPS(op) ((int)((0u BH_OPS_ROWS(BH_OPS_KEEPS)) >> (op)&1u))
 #define BH_OP_ERASES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_ERASES)) >> (op)&1u))
 #define BH_OP_REDUCES(op) ((int)((0u BH_OPS_ROWS(BH_OPS_REDUCES)) >> (op)&1u))
+
+/* Whether the result depends on the order in which values are joined. */
+#define BH_OP_ROUNDS(op) (BH_OP_JOINS(op) == BH_ADD_FLOAT)
 
 /* A kind of kernel that is for no operation in particular: it asks for each element what to do. Kinds
  * that are an operation have its number. */

@@ -7,8 +7,8 @@
  * A chunk's rows (key and index of each element) have been partitioned by the keys' hash,
  * in the order of the call. A part is small enough for a table of its keys in the first
  * cache. Its rows are joined to *segments*: what comes one after the other for the same key
- * with the same operation. A segment is done as one *effective* operation, and answers for
- * all its rows:
+ * with the same operation; not where the order in which values are joined shows (BH_OP_ROUNDS), there
+ * each row is a segment. A segment is done as one *effective* operation, and answers for all its rows:
  *
  *     rows      7 insert a   9 add 1   7 insert b   7 erase   9 add 5   7 erase
  *     segments  [7 insert b] <- 0, 2   [9 add 6] <- 1, 4   [7 erase] <- 3, 5
@@ -109,7 +109,7 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
         BH_VALUE value = 0;
 
         if (index && r + BH_ORDERED_AHEAD < end) {
-            if (valued)
+            if (valued && given)
                 __builtin_prefetch(&given[index[r + BH_ORDERED_AHEAD]]);
             if (c->ops)
                 __builtin_prefetch(&c->batch.ops[index[r + BH_ORDERED_AHEAD]]);
@@ -119,11 +119,11 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
         if (c->ops)
             op = c->batch.ops[index[r]];
         if (valued)
-            value = row_values ? row_values[r] : given[index[r]];
-        if (number && (!c->ops || c->ops[begin + last[number]] == op)) {
+            value = row_values ? row_values[r] : given ? given[index[r]] : 1;
+        if (number && (!c->ops || (c->ops[begin + last[number]] == op && !BH_OP_ROUNDS(op)))) {
             segment = last[number];
             if (valued)
-                values[segment] = (BH_VALUE)bh_join(op, values[segment], value);
+                values[segment] = (BH_VALUE)bh_join(op, BH_VALUE_BYTES, values[segment], value);
             rest = BH_ORDERED_REST;
         } else {
             segment = segments++;

@@ -90,7 +90,8 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
                     ? BH_CPU_ORDER_GIVEN
                     : BH_CPU_ORDER_NONE;
         if (order == BH_CPU_ORDER_GIVEN && batch->n >= BH_ORDERED_LEAST &&
-            backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS) {
+            backend->executor.width(backend->executor.state) >= BH_ORDERED_THREADS &&
+            (batch->ops || !BH_OP_ROUNDS(batch->op))) {
             course.way = BH_CPU_SEGMENTS;
             return course;
         }

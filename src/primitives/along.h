@@ -10,6 +10,7 @@
 #define BH_PRIMITIVES_ALONG_H
 
 #include "primitives/columns.h"
+#include "primitives/combine.h"
 
 /* Rows of a flag each that are looked at together. */
 #define BH_ALONG_BLOCK 64u
@@ -45,17 +46,6 @@ BH_FN uint64_t bh_along_sums(bh_along_job *job, uint64_t start)
     return start;
 }
 
-BH_FN uint64_t bh_along_combine(bh_op op, uint64_t a, uint64_t b)
-{
-    switch (op) {
-    case BH_ADD: return a + b;
-    case BH_MIN: return b < a ? b : a;
-    case BH_MAX: return b > a ? b : a;
-    case BH_INSERT: return b;
-    default: return a;
-    }
-}
-
 /* --- reduce ----------------------------------------------------------------------------------- */
 
 BH_FN uint64_t bh_reduce_none(bh_op op)
@@ -79,7 +69,7 @@ BH_FN uint64_t bh_reduce_text(const void *values, uint64_t n, const bh_op op,
         return n ? narrow : result;
     }
     for (i = 0; i < n; i++)
-        result = bh_along_combine(op, result, bh_element(values, value_bytes, i));
+        result = bh_combine(op, 8, result, bh_element(values, value_bytes, i));
     return result;
 }
 
@@ -118,7 +108,7 @@ static uint64_t bh_reduce_values(const bh__where *where, bh_op op, const void *v
     job.value_bytes = value_bytes;
     bh_tasks_run(where, bh_reduce_task, &job, job.shares.tasks);
     for (task = 0; task < job.shares.tasks; task++)
-        result = bh_along_combine(op, result, job.sum[task]);
+        result = bh_combine(op, 8, result, job.sum[task]);
     return result;
 }
 
@@ -294,7 +284,7 @@ BH_FN void bh_by_key_text(bh_along_job *job, uint64_t task, const uint32_t key_b
 
         for (i++; i < end && bh_element(keys, key_bytes, i) == key; i++)
             if (value_bytes)
-                value = bh_along_combine(op, value, bh_element(values, value_bytes, i));
+                value = bh_combine(op, value_bytes, value, bh_element(values, value_bytes, i));
         if (carried) {
             job->carry[task] = value;
             carried = 0;
@@ -353,9 +343,9 @@ static int bh_reduce_by_key(const bh__where *where, bh_op op, const void *keys, 
     for (task = 0; values && task < job.shares.tasks; task++)
         if (job.carries[task])
             bh_element_set(values_out, value_bytes, job.sum[task] - 1,
-                           bh_along_combine(op,
-                                            bh_element(values_out, value_bytes, job.sum[task] - 1),
-                                            job.carry[task]));
+                           bh_combine(op, value_bytes,
+                                      bh_element(values_out, value_bytes, job.sum[task] - 1),
+                                      job.carry[task]));
     return 1;
 }
 

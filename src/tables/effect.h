@@ -16,6 +16,7 @@
 #include "targets/target.h"
 
 #include "base/operations.h"
+#include "primitives/combine.h"
 #include "tables/table.h"
 
 /* What elements answer that do the same to the same key right behind one that answered `first`, which
@@ -30,15 +31,9 @@ BH_FN uint8_t bh_rest(uint32_t op, uint8_t first)
 
 /* The value that one element would bring to do the same as one with `so_far` and then one with
  * `value`; not cut off. */
-BH_FN uint64_t bh_join(uint32_t op, uint64_t so_far, uint64_t value)
+BH_FN uint64_t bh_join(uint32_t op, uint32_t value_bytes, uint64_t so_far, uint64_t value)
 {
-    switch (BH_OP_JOINS(op)) {
-    case BH_INSERT: return value;
-    case BH_ADD: return so_far + value;
-    case BH_MIN: return value < so_far ? value : so_far;
-    case BH_MAX: return value > so_far ? value : so_far;
-    default: return so_far;
-    }
+    return bh_combine(BH_OP_JOINS(op), value_bytes, so_far, value);
 }
 
 /* One element's effect on the value in hand. */
@@ -52,17 +47,20 @@ BH_FN bh_outcome bh_act(uint32_t op, uint64_t given, uint32_t value_bytes, int *
     if (outcome != BH_INSERTED && outcome != BH_ASSIGNED)
         return outcome;
     *present = 1;
-    *value = outcome == BH_ASSIGNED ? bh_join(op, *value, given) : given;
+    *value = outcome == BH_ASSIGNED ? bh_join(op, value_bytes, *value, given) : given;
     if (value_bytes == 4)
         *value = (uint32_t)*value;
     return outcome;
 }
 
-/* A value of an array, by its width; 0 where there are none. */
+/* A value of an array, by its width; 0 where a table has none. Where a caller gave no array each element
+ * brings 1: then they are to be counted. */
 BH_FN uint64_t bh_value_at(const void *values, uint32_t value_bytes, uint64_t at)
 {
     if (!value_bytes)
         return 0;
+    if (!values)
+        return 1;
     return value_bytes == 4 ? ((const uint32_t *)values)[at] : ((const uint64_t *)values)[at];
 }
 
@@ -173,6 +171,13 @@ BH_FN void bh_effect_share(const bh__effects *e, uint64_t i)
     if (outcome == BH_FOUND && BH_OP_WRITES(r->op) && r->values_out)
         bh_set_value_at(r->values_out, r->value_bytes, r->index[i],
                         bh_value_at(e->after, r->value_bytes, run));
+}
+
+/* BH_EFFECTS_COUNT. */
+BH_FN void bh_effect_count(const bh__effects *e, uint64_t run)
+{
+    bh_set_value_at(e->after, e->runs.value_bytes, run,
+                    bh_run_end(&e->runs, run) - e->runs.starts[run]);
 }
 
 #endif

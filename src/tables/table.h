@@ -185,12 +185,17 @@ typedef struct bh__runs {
  *     HEADS    an item is a run: its first element is marked in `heads`, which is 0 before
  *              the marks before each element are counted, and the operation is done
  *     SHARE    an item is a sorted element: what it answers follows from its run's outcome
+ *
+ * With one operation, and no values given:
+ *
+ *     COUNT    an item is a run: `after` is how many elements it has
  */
 typedef enum bh__effects_step {
     BH_EFFECTS_LEFT,
     BH_EFFECTS_ANSWER,
     BH_EFFECTS_HEADS,
-    BH_EFFECTS_SHARE
+    BH_EFFECTS_SHARE,
+    BH_EFFECTS_COUNT
 } bh__effects_step;
 
 typedef struct bh__effects {

@@ -248,6 +248,8 @@ static void group_check_large(const group *g)
     uint64_t sum = g->present ? g->value : 0;
     uint64_t least = g->present ? g->value : UINT64_MAX;
     uint64_t most = g->present ? g->value : 0;
+    const uint64_t sign = test_width_mask(g->value_bytes) / 2 + 1;
+    uint64_t lowest = g->present ? g->value : sign - 1, highest = g->present ? g->value : sign;
     bool value_given = g->present && g->value == g->value_after;
 
     for (uint64_t e = 0; e < g->count; e++) {
@@ -258,6 +260,8 @@ static void group_check_large(const group *g)
         sum += operand;
         least = operand < least ? operand : least;
         most = operand > most ? operand : most;
+        lowest = (operand ^ sign) < (lowest ^ sign) ? operand : lowest;
+        highest = (operand ^ sign) > (highest ^ sign) ? operand : highest;
         value_given = value_given || operand == g->value_after;
     }
     check((int64_t)g->present + change == (int64_t)g->present_after,
@@ -274,6 +278,8 @@ static void group_check_large(const group *g)
         break;
     case BH_MIN: check(least == g->value_after, "a wrong minimum"); break;
     case BH_MAX: check(most == g->value_after, "a wrong maximum"); break;
+    case BH_MIN_SIGNED: check(lowest == g->value_after, "a wrong signed minimum"); break;
+    case BH_MAX_SIGNED: check(highest == g->value_after, "a wrong signed maximum"); break;
     case BH_FIND_OR_INSERT: // all that do not insert find what is there, and stays there
         check(value_given, "find_or_insert left a value that was never given");
         for (uint64_t e = 0; e < g->count; e++) {
@@ -373,13 +379,13 @@ static void walk_check_fill(const walk *w)
 
 static bh_op walk_op(walk *w)
 {
-    static const bh_op ops[TIDES][9] = {
+    static const bh_op ops[TIDES][11] = {
         {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE, BH_ERASE, BH_ADD, BH_MIN, BH_MAX,
-         BH_FIND_OR_INSERT},
+         BH_FIND_OR_INSERT, BH_MIN_SIGNED, BH_MAX_SIGNED},
         {BH_INSERT, BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_MIN, BH_FIND, BH_UPDATE, BH_INSERT,
-         BH_FIND_OR_INSERT},
+         BH_FIND_OR_INSERT, BH_INSERT, BH_MAX_SIGNED},
         {BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_ERASE, BH_FIND, BH_UPDATE, BH_INSERT_NEW,
-         BH_FIND_OR_INSERT},
+         BH_FIND_OR_INSERT, BH_ERASE, BH_MIN_SIGNED},
     };
     bh_op op = ops[w->tide][random_below(&w->random, TEST_COUNT(ops[0]))];
 

@@ -687,6 +687,7 @@ static void perform_effects(const request *r)
         case BH_EFFECTS_LEFT: bh_effect_left(e, i); break;
         case BH_EFFECTS_ANSWER: bh_effect_answer(e, i); break;
         case BH_EFFECTS_HEADS: bh_effect_head(e, i); break;
+        case BH_EFFECTS_COUNT: bh_effect_count(e, i); break;
         default: bh_effect_share(e, i); break;
         }
     }

@@ -60,7 +60,7 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const element *e, ui
 
     BH_DY(begin_sending)(&sending, line, (job->slice.hints & BH_HINT_TURNOVER) != 0);
     for (uint64_t i = 0; i < count; i++) {
-        const BH_VALUE value = BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[e[i].at] : 0;
+        const BH_VALUE value = (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, e[i].at);
         bh_dy_sent sent;
 
         do

@@ -73,7 +73,10 @@ bh_status batch_call(bh_table *table, int operation, batch *arrays)
     case BH_ERASE: return bh_erase(table, keys, n, outcomes);
     case BH_ADD:
     case BH_MIN:
-    case BH_MAX: return bh_reduce(table, (bh_op)operation, keys, arrays->values, n, outcomes);
+    case BH_MAX:
+    case BH_MIN_SIGNED:
+    case BH_MAX_SIGNED:
+    case BH_ADD_FLOAT: return bh_reduce(table, (bh_op)operation, keys, arrays->values, n, outcomes);
     case BATCH_APPLY: return bh_apply(table, arrays->ops, keys, arrays->values, n, outcomes);
     default: check(false, "%d is no operation", operation);
     }
@@ -101,7 +104,8 @@ void batch_check_all(const batch *arrays, bh_outcome outcome)
 
 bool batch_is_reduction(int operation)
 {
-    return operation == BH_ADD || operation == BH_MIN || operation == BH_MAX;
+    return operation == BH_ADD || operation == BH_MIN || operation == BH_MAX ||
+           operation == BH_MIN_SIGNED || operation == BH_MAX_SIGNED || operation == BH_ADD_FLOAT;
 }
 
 bool batch_inserts(int operation)
@@ -153,10 +157,24 @@ bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value)
     return batch_stamp(value_bytes, key, value) == value;
 }
 
+uint64_t batch_float(uint32_t value_bytes, double number)
+{
+    const float narrow = (float)number;
+    uint64_t bits = 0;
+
+    if (value_bytes == 4) {
+        memcpy(&bits, &narrow, sizeof narrow);
+    } else {
+        memcpy(&bits, &number, sizeof number);
+    }
+    return bits;
+}
+
 const char *batch_operation_name(int operation)
 {
-    static const char *const names[] = {"find", "insert", "insert_new", "update",        "erase",
-                                        "add",  "min",    "max",        "find_or_insert"};
+    static const char *const names[] = {"find",           "insert",     "insert_new", "update",
+                                        "erase",          "add",        "min",        "max",
+                                        "find_or_insert", "min_signed", "max_signed", "add_float"};
     if (operation == BATCH_APPLY) {
         return "apply";
     }

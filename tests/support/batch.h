@@ -32,8 +32,12 @@ typedef struct batch {
     uint8_t *outcomes;
 } batch;
 
-/* How many operations there are; a bh_op has a number below. */
-#define BATCH_OPS 9
+/* Operations whose results are the same bits wherever they run: a bh_op below. BH_ADD_FLOAT comes behind
+ * them: its sums depend on their order, and what a NaN's bits are on the machine. */
+#define BATCH_OPS 11
+
+/* No bh_op, nor is any number above. */
+#define BATCH_NO_OP 12
 
 /* Another "operation" for batch_call(): bh_apply with the batch's ops. */
 #define BATCH_APPLY 100
@@ -77,6 +81,9 @@ bool batch_outcome_fits(bh_op op, uint8_t outcome);
  * from the first and the key. So a value that is torn, or another key's, is seen by whoever reads it. */
 uint64_t batch_stamp(uint32_t value_bytes, uint64_t key, uint64_t nonce);
 bool batch_is_stamp(uint32_t value_bytes, uint64_t key, uint64_t value);
+
+/* A number as a float of 4 or 8 bytes, in the bits of an integer. */
+uint64_t batch_float(uint32_t value_bytes, double number);
 
 /* The name of an operation, for messages. */
 const char *batch_operation_name(int operation);

@@ -283,8 +283,8 @@ static void search_forget_unseen(search *s)
 
     for (uint64_t e = 0; e < s->count; e++) {
         const history_event *event = &s->events[e];
-        if (event->op == BH_MIN || event->op == BH_MAX ||
-            (event->op == BH_ADD && event->operand > mask - sum)) {
+        if (event->op == BH_MIN || event->op == BH_MAX || event->op == BH_MIN_SIGNED ||
+            event->op == BH_MAX_SIGNED || (event->op == BH_ADD && event->operand > mask - sum)) {
             return;
         }
         sum += event->op == BH_ADD ? event->operand : 0;

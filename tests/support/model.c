@@ -147,6 +147,31 @@ bool model_next(const model *map, uint64_t *position, uint64_t *key, uint64_t *v
     return false;
 }
 
+static int64_t as_signed(uint64_t value, uint32_t value_bytes)
+{
+    return value_bytes == 4 ? (int32_t)(uint32_t)value : (int64_t)value;
+}
+
+static uint64_t add_floats(uint64_t a, uint64_t b, uint32_t value_bytes)
+{
+    uint64_t sum = 0;
+
+    if (value_bytes == 4) {
+        float x, y;
+        memcpy(&x, &a, sizeof x);
+        memcpy(&y, &b, sizeof y);
+        x += y;
+        memcpy(&sum, &x, sizeof x);
+    } else {
+        double x, y;
+        memcpy(&x, &a, sizeof x);
+        memcpy(&y, &b, sizeof y);
+        x += y;
+        memcpy(&sum, &x, sizeof x);
+    }
+    return sum;
+}
+
 bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *value,
                       uint64_t *operand)
 {
@@ -181,6 +206,17 @@ bh_outcome model_step(bh_op op, uint32_t value_bytes, bool *present, uint64_t *v
         break;
     case BH_MIN: *value = there && *value < *operand ? *value : *operand; break;
     case BH_MAX: *value = there && *value > *operand ? *value : *operand; break;
+    case BH_MIN_SIGNED:
+        *value = there && as_signed(*value, value_bytes) < as_signed(*operand, value_bytes)
+                     ? *value
+                     : *operand;
+        break;
+    case BH_MAX_SIGNED:
+        *value = there && as_signed(*value, value_bytes) > as_signed(*operand, value_bytes)
+                     ? *value
+                     : *operand;
+        break;
+    case BH_ADD_FLOAT: *value = there ? add_floats(*value, *operand, value_bytes) : *operand; break;
     default: check(false, "%d is no operation", (int)op);
     }
     *present = true;

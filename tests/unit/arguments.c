@@ -454,8 +454,9 @@ static bh_status call_with(bh_table *table, int op, const uint8_t *ops, const vo
     }
 }
 
-static const int every_call[] = {BH_FIND, BH_INSERT, BH_INSERT_NEW, BH_UPDATE,         BH_ERASE,
-                                 BH_ADD,  BH_MIN,    BH_MAX,        BH_FIND_OR_INSERT, BATCH_APPLY};
+static const int every_call[] = {
+    BH_FIND, BH_INSERT,     BH_INSERT_NEW, BH_UPDATE,    BH_ERASE,          BH_ADD,     BH_MIN,
+    BH_MAX,  BH_MIN_SIGNED, BH_MAX_SIGNED, BH_ADD_FLOAT, BH_FIND_OR_INSERT, BATCH_APPLY};
 
 /* What each call does with `values`. */
 static bool takes_values(int op)
@@ -488,7 +489,7 @@ static void null_arrays(void **state)
                 call_with(NULL, op, all->ops, all->keys, all->values, n, all->outcomes));
         refused(&f, "keys NULL",
                 call_with(f.table, op, all->ops, NULL, all->values, n, all->outcomes));
-        if (takes_values(op) && op != BH_FIND) {
+        if (takes_values(op) && op != BH_FIND && op != BH_ADD) { // BH_ADD counts then
             refused(&f, "values NULL",
                     call_with(f.table, op, all->ops, all->keys, NULL, n, all->outcomes));
         }
@@ -672,10 +673,10 @@ static void counts_beyond_memory(void **state)
 static void bad_operations(void **state)
 {
     static const int no_reduction[] = {BH_FIND,   BH_INSERT, BH_INSERT_NEW,
-                                       BH_UPDATE, BH_ERASE,  BATCH_OPS,
+                                       BH_UPDATE, BH_ERASE,  BATCH_NO_OP,
                                        255,       -1,        BH_FIND_OR_INSERT};
-    static const uint8_t no_op[] = {BATCH_OPS, BATCH_OPS + 1, 15,  16,  31,  32,
-                                    64,        100,           127, 128, 254, 255};
+    static const uint8_t no_op[] = {
+        BATCH_NO_OP, BATCH_NO_OP + 1, 15, 16, 31, 32, 64, 100, 127, 128, 254, 255};
     static const uint64_t places[] = {0, 1, 31, 62, 63};
     (void)state;
 
@@ -688,7 +689,7 @@ static void bad_operations(void **state)
     for (size_t i = 0; i < TEST_COUNT(no_op); i++) {
         for (size_t p = 0; p < TEST_COUNT(places); p++) {
             for (uint64_t k = 0; k < FIXTURE_KEYS; k++) {
-                f.all.ops[k] = (uint8_t)(k % BATCH_OPS);
+                f.all.ops[k] = (uint8_t)(k % BATCH_NO_OP);
             }
             f.all.ops[places[p]] = no_op[i];
             refused(&f, "an op byte that is none",
@@ -700,7 +701,7 @@ static void bad_operations(void **state)
 
     // A set has nothing to reduce.
     f = fixture_new(8, 0);
-    for (int op = 0; op < BATCH_OPS; op++) {
+    for (int op = 0; op < BATCH_NO_OP; op++) {
         uint64_t value[FIXTURE_KEYS] = {0};
         if (!batch_is_reduction(op)) {
             continue;
@@ -735,7 +736,7 @@ static void bad_operation_late_in_a_large_batch(void **state)
         batch_set(&large, i, i, i);
         large.ops[i] = BH_INSERT;
     }
-    large.ops[n - 1] = BATCH_OPS;
+    large.ops[n - 1] = BATCH_NO_OP;
     check_status(batch_call(f.table, BATCH_APPLY, &large), BH_ERR_ARGUMENT);
     for (uint64_t i = 0; i < n; i++) {
         check(large.outcomes[i] == BATCH_UNTOUCHED, "a refused call wrote outcome %llu",

@@ -7,6 +7,7 @@
  * sentence of the public header; the argument checks are in arguments.c, growth is in growth.c,
  * the functions on whole tables are in whole_table.c.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,26 @@ static void outcomes_of_each_operation(void **state)
                 {BH_MAX, 7, mask / 2 + 1},
                 {BH_MAX, mask, mask},
                 {BH_MIN, 0, 0},
+                {BH_UPDATE, 8, 8},
+                {BH_MIN_SIGNED, 9, 8},
+                {BH_MIN_SIGNED, mask, mask}, // minus 1
+                {BH_MIN_SIGNED, 0, mask},
+                {BH_MIN_SIGNED, mask / 2 + 1, mask / 2 + 1}, // the least of all
+                {BH_MAX_SIGNED, mask / 2 + 1, mask / 2 + 1},
+                {BH_MAX_SIGNED, mask - 1, mask - 1},
+                {BH_MAX_SIGNED, 3, 3},
+                {BH_MAX_SIGNED, mask, 3},
+                {BH_MAX_SIGNED, mask / 2, mask / 2},
+                {BH_UPDATE, batch_float(widths.value_bytes, 1.5),
+                 batch_float(widths.value_bytes, 1.5)},
+                {BH_ADD_FLOAT, batch_float(widths.value_bytes, -4),
+                 batch_float(widths.value_bytes, -2.5)},
+                {BH_ADD_FLOAT, batch_float(widths.value_bytes, 2.5), 0},
+                {BH_ADD_FLOAT, batch_float(widths.value_bytes, -0.0), 0},
+                {BH_ADD_FLOAT, batch_float(widths.value_bytes, INFINITY),
+                 batch_float(widths.value_bytes, INFINITY)},
+                {BH_ADD_FLOAT, batch_float(widths.value_bytes, -1e30),
+                 batch_float(widths.value_bytes, INFINITY)},
                 {BH_UPDATE, 8, 8},
             };
             for (size_t s = 0; s < TEST_COUNT(steps); s++) {
@@ -688,7 +709,7 @@ static void reduce_counts_each_element_once(void **state)
             continue;
         }
         for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
-            for (int op = 0; op < BATCH_OPS; op++) {
+            for (int op = 0; op < BATCH_NO_OP; op++) {
                 if (!batch_is_reduction(op)) {
                     continue;
                 }
@@ -705,7 +726,12 @@ static void reduce_counts_each_element_once(void **state)
                         // Full-width operands: sums wrap around many times.
                         uint64_t key =
                             random_key(widths.key_bytes, 8, random_below(&random, distinct));
-                        batch_set(&all, i, key, random_next(&random));
+                        // Floats whose sums are exact, and so the same in any order.
+                        batch_set(&all, i, key,
+                                  op == BH_ADD_FLOAT
+                                      ? batch_float(widths.value_bytes,
+                                                    (double)random_below(&random, 129) / 2 - 32)
+                                      : random_next(&random));
                         uint64_t operand = batch_value(&all, i);
                         new_keys += model_apply(map, (bh_op)op, widths.value_bytes, key,
                                                 &operand) == BH_INSERTED;
@@ -722,6 +748,147 @@ static void reduce_counts_each_element_once(void **state)
                 batch_free(&all);
                 bh_table_destroy(table);
             }
+        }
+    }
+}
+
+/* Where values are left out BH_ADD counts: each element adds 1, whatever its key's value is. */
+static void reduce_counts_without_values(void **state)
+{
+    static const uint64_t sizes[] = {1, 2, 100, 4097, 60000};
+    static const uint64_t distinct_keys[] = {1, 20, 50000};
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS * 2; w++) {
+        const test_widths widths = test_all_widths[w / 2];
+        if (widths.value_bytes == 0) {
+            continue;
+        }
+        for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            model *map = model_new();
+            rng random = random_start(test_seed() + d * 8 + (uint64_t)w);
+
+            options.duplicates = w % 2 ? BH_DUPLICATES_ORDERED : BH_DUPLICATES_ANY;
+            bh_table *table = table_with(context, &options);
+            for (size_t s = 0; s < 2 * TEST_COUNT(sizes); s++) {
+                const uint64_t n =
+                    s / 2 + 1 < TEST_COUNT(sizes) ? sizes[s / 2] : test_scaled(sizes[s / 2]);
+                const bool with_outcomes = s % 2 == 0;
+                batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+                uint64_t new_keys = 0;
+
+                for (uint64_t i = 0; i < n; i++) {
+                    const uint64_t key =
+                        random_key(widths.key_bytes, 12, random_below(&random, distinct_keys[d]));
+                    uint64_t one = 1;
+                    batch_set(&all, i, key, 77);
+                    new_keys +=
+                        model_apply(map, BH_ADD, widths.value_bytes, key, &one) == BH_INSERTED;
+                }
+                check_status(bh_reduce(table, BH_ADD, all.keys, NULL, n,
+                                       with_outcomes ? all.outcomes : NULL),
+                             BH_OK);
+                check(!with_outcomes || (batch_count(&all, BH_INSERTED) == new_keys &&
+                                         batch_count(&all, BH_ASSIGNED) == n - new_keys),
+                      "wrong outcomes");
+                table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+                batch_free(&all);
+            }
+            model_free(map);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* A sum in which there is a NaN is one, whatever comes after, in any kind of call; what is not added to
+ * keeps its bits. */
+static void nan_stays(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = 5000, distinct = 7;
+        if (widths.value_bytes == 0) {
+            continue;
+        }
+        const uint64_t one = batch_float(widths.value_bytes, 1),
+                       quiet = test_width_mask(widths.value_bytes);
+        bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 1);
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, i % distinct, i / distinct == 20 ? quiet : one);
+        }
+        check_status(batch_call(table, BH_ADD_FLOAT, &all), BH_OK);
+        check_status(batch_call(table, BH_FIND, &all), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t value = batch_value(&all, i);
+            float narrow;
+            double wide;
+            memcpy(&narrow, &value, sizeof narrow);
+            memcpy(&wide, &value, sizeof wide);
+            check(isnan(widths.value_bytes == 4 ? (double)narrow : wide), "a sum with a NaN is %g",
+                  widths.value_bytes == 4 ? (double)narrow : wide);
+        }
+        batch_free(&all);
+        bh_table_destroy(table);
+    }
+}
+
+/* With BH_DUPLICATES_ORDERED floats are added one by one, by index: to the last bit. */
+static void ordered_floats(void **state)
+{
+    static const uint64_t distinct_keys[] = {1, 60, 4000};
+    static const bh_op ops[] = {BH_ADD_FLOAT, BH_ADD_FLOAT, BH_ADD_FLOAT,
+                                BH_FIND,      BH_INSERT,    BH_ERASE};
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        if (widths.value_bytes == 0) {
+            continue;
+        }
+        for (size_t d = 0; d < TEST_COUNT(distinct_keys); d++) {
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            model *map = model_new();
+            rng random = random_start(test_seed() ^ (d * 100 + (uint64_t)w));
+
+            options.duplicates = BH_DUPLICATES_ORDERED;
+            bh_table *table = table_with(context, &options);
+            for (int round = 0; round < 4; round++) {
+                const int operation = round % 2 ? BATCH_APPLY : BH_ADD_FLOAT;
+                const uint64_t n = test_scaled(8000);
+                batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+                uint64_t *given = test_allocate(n * sizeof *given);
+
+                for (uint64_t i = 0; i < n; i++) {
+                    const uint64_t key = random_below(&random, distinct_keys[d]);
+                    // Of sizes so different that most sums are rounded.
+                    const double number = (double)(random_next(&random) >> 20) *
+                                          (double)(UINT64_C(1) << random_below(&random, 40)) *
+                                          0x1p-60;
+                    batch_set(&all, i, random_key(widths.key_bytes, 2, key),
+                              batch_float(widths.value_bytes, number));
+                    given[i] = batch_value(&all, i);
+                    all.ops[i] = (uint8_t)ops[random_below(&random, TEST_COUNT(ops))];
+                }
+                check_status(batch_call(table, operation, &all), BH_OK);
+                for (uint64_t i = 0; i < n; i++) {
+                    const bh_op op = operation == BATCH_APPLY ? (bh_op)all.ops[i] : BH_ADD_FLOAT;
+                    const bh_outcome expected =
+                        model_apply(map, op, widths.value_bytes, batch_key(&all, i), &given[i]);
+                    check(
+                        all.outcomes[i] == (uint8_t)expected && batch_value(&all, i) == given[i],
+                        "element %llu (%s in %s): outcome %u, expected %u, value %#llx, expected %#llx",
+                        (unsigned long long)i, batch_operation_name((int)op),
+                        batch_operation_name(operation), all.outcomes[i], (unsigned)expected,
+                        (unsigned long long)batch_value(&all, i), (unsigned long long)given[i]);
+                }
+                table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);
+                free(given);
+                batch_free(&all);
+            }
+            model_free(map);
+            bh_table_destroy(table);
         }
     }
 }
@@ -962,6 +1129,9 @@ int main(void)
         cmocka_unit_test(find_or_insert_into_a_full_table),
         cmocka_unit_test(duplicates_in_one_call),
         cmocka_unit_test(reduce_counts_each_element_once),
+        cmocka_unit_test(reduce_counts_without_values),
+        cmocka_unit_test(nan_stays),
+        cmocka_unit_test(ordered_floats),
         cmocka_unit_test(reduce_onto_few_keys_when_full),
         cmocka_unit_test(ordered_is_sequential),
         cmocka_unit_test(promised_distinct_keys),

@@ -34,6 +34,12 @@ static __global__ void share_kernel(bh__effects e)
         bh_effect_share(&e, item());
 }
 
+static __global__ void count_kernel(bh__effects e)
+{
+    if (item() < e.runs.count)
+        bh_effect_count(&e, item());
+}
+
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
 {
     const unsigned runs = bh__gpu_blocks(e->runs.count),
@@ -43,6 +49,7 @@ int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     case BH_EFFECTS_LEFT: left_kernel<<<runs, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;
     case BH_EFFECTS_ANSWER: answer_kernel<<<runs, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;
     case BH_EFFECTS_HEADS: head_kernel<<<runs, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;
+    case BH_EFFECTS_COUNT: count_kernel<<<runs, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;
     default: share_kernel<<<elements, BH_CUDA_BLOCK, 0, gpu->stream>>>(*e); break;
     }
     return (int)cudaGetLastError();

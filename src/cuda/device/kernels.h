@@ -107,14 +107,13 @@ BH_FN uint32_t BH_KERNEL(twins)(const bh__slice *slice, uint32_t at, uint32_t ki
 BH_FN BH_VALUE BH_KERNEL(twins_value)(const bh__slice *slice, uint32_t at, uint32_t kind,
                                       uint32_t twins)
 {
-    const BH_VALUE mine =
-        BH_VALUE_BYTES && slice->values ? ((const BH_VALUE *)slice->values)[at] : 0;
+    const BH_VALUE mine = (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
     BH_VALUE value = __shfl_sync(twins, mine, (int)bh_first(twins)), next;
     uint32_t left;
 
     for (left = twins & (twins - 1); left; left &= left - 1) {
         next = __shfl_sync(twins, mine, (int)bh_first(left));
-        value = (BH_VALUE)bh_join(kind, value, next);
+        value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, value, next);
     }
     return value;
 }

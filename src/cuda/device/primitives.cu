@@ -19,6 +19,7 @@
 
 #include "base/atomic.h"
 #include "cuda/device/gpu.h"
+#include "primitives/combine.h"
 #include "primitives/hash.h"
 
 namespace
@@ -147,16 +148,12 @@ struct combine {
     bh_op op;
 
     /* Of two words of one width. */
-    template <typename T> __host__ __device__ T operator()(T a, T b) const
+    template <typename T> __device__ T operator()(T a, T b) const
     {
-        switch (op) {
-        case BH_ADD: return (T)(a + b);
-        case BH_MIN: return b < a ? b : a;
-        default: return b > a ? b : a; /* BH_MAX */
-        }
+        return (T)bh_combine((uint32_t)op, sizeof(T), a, b);
     }
 
-    __host__ __device__ uint64_t operator()(uint64_t a, uint32_t b) const
+    __device__ uint64_t operator()(uint64_t a, uint32_t b) const
     {
         return (*this)(a, (uint64_t)b);
     }

@@ -193,7 +193,7 @@ BH_FN BH_VALUE BH_SCATTER(value)(const BH_SCATTER(row) *row)
 BH_FN BH_SCATTER(row) BH_SCATTER(row_of)(const bh__slice *slice, uint32_t at)
 {
     const uint64_t key = ((const BH_KEY *)slice->keys)[at];
-    const uint64_t value = BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
+    const uint64_t value = bh_value_at(slice->values, BH_VALUE_BYTES, at);
     BH_SCATTER(row) row;
 
     row.word[BH_SCATTER_INDEX] = at;

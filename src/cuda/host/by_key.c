@@ -13,7 +13,8 @@
  * what a run comes to can be found out beforehand: its key is looked up, its elements are performed on
  * the value found, and what is left to be done is one insertion, one erasure, or nothing (bh__effects
  * in tables/table.h). Such a run is one thread's work, however long it is; with one operation for all,
- * primitives share it among all threads.
+ * primitives share it among all threads. Ordered sums of floats, whose last bits depend on the order,
+ * are performed as mixed operations are.
  *
  * Where an operation answers with values (BH_FIND_OR_INSERT) the one operation on a key does, into
  * the array that its value came from; from there its elements have it.
@@ -39,18 +40,30 @@ typedef struct columns {
     uint32_t *index;
     uint32_t *index_spare;
     uint64_t *starts;
-    void *values; /* sorted; with mixed operations: what the runs' keys had before */
+    void *values; /* sorted; performed in hand: what the runs' keys had before */
     void *after;  /* of each run: the value of the one operation */
     uint8_t *done;
-    uint8_t *heads; /* with mixed operations: found */
+    uint8_t *heads; /* in hand: found */
     uint8_t *left;
     uint64_t *heads_before;
 } columns;
 
+static int is_ordered(const bh__call *c)
+{
+    return c->table->options.duplicates == BH_DUPLICATES_ORDERED;
+}
+
+/* Whether runs are performed element by element on the value that their key has: mixed operations, and
+ * sums that depend on the order of their parts. Else the values of a run are joined beforehand. */
+static int in_hand(const bh__call *c)
+{
+    return c->batch->ops || (BH_OP_ROUNDS(c->batch->op) && is_ordered(c));
+}
+
 static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, columns *to)
 {
     const bh_table_options *o = &c->table->options;
-    const uint64_t mixed = c->batch->ops ? room : 0, alike = room - mixed;
+    const uint64_t mixed = in_hand(c) ? room : 0, alike = room - mixed;
     const uint64_t from = a->at;
 
     to->keys = bh__pointer(bh__cut(a, room, o->key_bytes));
@@ -65,11 +78,6 @@ static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, colu
     to->left = (uint8_t *)bh__pointer(bh__cut(a, mixed, 1));
     to->heads_before = (uint64_t *)bh__pointer(bh__cut(a, alike, 8));
     return a->at - from;
-}
-
-static int is_ordered(const bh__call *c)
-{
-    return c->table->options.duplicates == BH_DUPLICATES_ORDERED;
 }
 
 static bh_status no_memory(uint64_t elements)
@@ -161,15 +169,21 @@ static int tells(const bh__effects *e)
     return e->runs.ops || e->runs.outcomes || e->runs.values_out;
 }
 
-/* Sorts the elements by key and cuts them into runs, with the values of each joined where all do the
- * same. BH_ERR_MEMORY, without a sentence: for want of memory, or because the GPU was lost. */
+/* Whether elements that bring no values are counted. */
+static int counts_keys(const bh__effects *e)
+{
+    return !e->runs.ops && !e->runs.values && BH_OP_REDUCES(e->runs.op);
+}
+
+/* Sorts the elements by key and cuts them into runs, with the values of each joined. BH_ERR_MEMORY,
+ * without a sentence: for want of memory, or because the GPU was lost. */
 static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
 {
     const bh_table_options *o = &c->table->options;
     const bh__backend *backend = &c->cuda->backend;
     const bh__where where = {&backend->system, &backend->executor, backend->device};
     const bh__primitives *p = backend->primitives;
-    const int joins = !e->runs.ops && e->runs.values;
+    const int joins = !in_hand(c) && e->runs.values;
     const uint64_t count = e->runs.elements;
     bh__sort sort;
     int error;
@@ -194,7 +208,10 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
                           joins ? k->values : NULL, joins ? o->value_bytes : 0, count, k->unique,
                           joins ? k->after : NULL, k->starts, &e->runs.count))
         return BH_ERR_MEMORY;
-    return e->runs.ops || !tells(e) ? BH_OK : mark_heads(c, &where, k, e);
+    error = counts_keys(e) ? c->cuda->module->effects(c->cuda->gpu, BH_EFFECTS_COUNT, e) : 0;
+    if (error)
+        return bh__call_failed(c, error);
+    return in_hand(c) || !tells(e) ? BH_OK : mark_heads(c, &where, k, e);
 }
 
 /* Looks the runs' keys up, and finds out what is left to be done with each. */
@@ -257,10 +274,10 @@ static bh_status change_at_once(bh__call *c, uint64_t count)
     if (status == BH_ERR_MEMORY)
         return bh__cuda_alive(c->cuda) ? BH_ERR_DEVICE : no_memory(count);
     array[BH_ARRAY_KEYS] = (unsigned char *)k.unique;
-    array[BH_ARRAY_VALUES] = e.runs.values ? (unsigned char *)k.after : NULL;
+    array[BH_ARRAY_VALUES] = e.runs.values || counts_keys(&e) ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_VALUES_OUT] = e.runs.values_out ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_OPS] = NULL;
-    if (!status && e.runs.ops)
+    if (!status && in_hand(c))
         status = find_out(c, &k, &e);
     array[BH_ARRAY_OUTCOMES] = tells(&e) ? k.done : NULL;
     if (!status)
@@ -269,7 +286,7 @@ static bh_status change_at_once(bh__call *c, uint64_t count)
         return status;
     status = bh__call_change(c, e.runs.count);
     if (tells(&e) && !bh__cuda_alive(c->cuda))
-        told = answer(c, e.runs.ops ? BH_EFFECTS_ANSWER : BH_EFFECTS_SHARE, &e);
+        told = answer(c, in_hand(c) ? BH_EFFECTS_ANSWER : BH_EFFECTS_SHARE, &e);
     return status ? status : told;
 }
 

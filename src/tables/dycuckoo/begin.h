@@ -38,9 +38,11 @@ typedef struct BH_DY(op) {
     uint8_t outcome;
 } BH_DY(op);
 
-/* The value that an element of the slice brings. */
-BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t at)
+/* The value that an element of the slice brings. Only those that reduce may have none: then it is 1. */
+BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
 {
+    if (BH_OP_REDUCES(kind))
+        return (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
     return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
 }
 
@@ -127,23 +129,23 @@ BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64
     op->outcome = BH_ASSIGNED;
     if (!BH_VALUE_BYTES)
         return view->meta;
-    value = BH_DY(given)(slice, op->at);
+    value = BH_DY(given)(slice, kind, op->at);
     if (BH_OP_REDUCES(kind)) {
         old = BH_DY(own_value)(line, slot);
-        value = (BH_VALUE)bh_join(kind, old, value);
+        value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, old, value);
     }
     BH_WRITE_VALUE(BH_DY(value_at)(line, slot), value);
     return view->meta + BH_DY_CHANGE;
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */
-BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta,
-                             int guest)
+BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                             uint64_t meta, int guest)
 {
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
-    return BH_DY(put)(line, meta, op->key, BH_DY(given)(slice, op->at), guest);
+    return BH_DY(put)(line, meta, op->key, BH_DY(given)(slice, kind, op->at), guest);
 }
 
 /* The key is nowhere, as was looked up, and no room has been set aside for it. */

@@ -93,7 +93,7 @@ BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
     if (!BH_DY(lock)(line, &view))
         return BH_RETRY;
     bh_dy_unlock(line, view.match ? BH_DY(act)(slice, op, kind, line, &view)
-                                  : BH_DY(insert)(slice, op, line, view.meta, 0));
+                                  : BH_DY(insert)(slice, op, kind, line, view.meta, 0));
     return BH_DONE;
 }
 
@@ -136,9 +136,9 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     if (!BH_OP_INSERTS(kind)) {
         op->outcome = BH_MISSING;
     } else if (!home_full && (other_full || !BH_DY(rather_away)(slice, op))) {
-        home.meta = BH_DY(insert)(slice, op, op->home, home.meta, 0);
+        home.meta = BH_DY(insert)(slice, op, kind, op->home, home.meta, 0);
     } else {
-        other.meta = BH_DY(insert)(slice, op, line, other.meta, 1);
+        other.meta = BH_DY(insert)(slice, op, kind, line, other.meta, 1);
         home.meta = bh_dy_count_up(home.meta, op->counter);
     }
     bh_dy_unlock(line, other.meta);

@@ -334,7 +334,12 @@ static void make_batch(const scene_call *call)
         case BH_ERASE: status = bh_erase(table, keys, call->count, outcomes); break;
         case BH_ADD:
         case BH_MIN:
-        case BH_MAX: status = bh_reduce(table, op, keys, values, call->count, outcomes); break;
+        case BH_MAX:
+        case BH_MIN_SIGNED:
+        case BH_MAX_SIGNED:
+        case BH_ADD_FLOAT:
+            status = bh_reduce(table, op, keys, values, call->count, outcomes);
+            break;
         }
     }
     if (status != BH_OK && status != BH_ERR_FULL) {
@@ -602,9 +607,10 @@ static void print_call(FILE *to, const scene_call *call)
     static const char *const what[] = {"SCENE_CALL",    "SCENE_APPLY", "SCENE_RESERVE",
                                        "SCENE_COMPACT", "SCENE_CLEAR", "SCENE_EXPORT",
                                        "SCENE_STATS"};
-    static const char *const ops[] = {"BH_FIND",   "BH_INSERT", "BH_INSERT_NEW",
-                                      "BH_UPDATE", "BH_ERASE",  "BH_ADD",
-                                      "BH_MIN",    "BH_MAX",    "BH_FIND_OR_INSERT"};
+    static const char *const ops[] = {"BH_FIND",       "BH_INSERT",     "BH_INSERT_NEW",
+                                      "BH_UPDATE",     "BH_ERASE",      "BH_ADD",
+                                      "BH_MIN",        "BH_MAX",        "BH_FIND_OR_INSERT",
+                                      "BH_MIN_SIGNED", "BH_MAX_SIGNED", "BH_ADD_FLOAT"};
 
     fprintf(to, "{%s, %u, {", what[call->what], call->count);
     if (call->what > SCENE_APPLY) {

@@ -1,0 +1,64 @@
+/*
+ * How two values of one key become one: the operations of bh_reduce, said once for operations on a table
+ * (tables/effect.h), for primitives on cores (along.h) and for those of a GPU (cuda/device/primitives.cu).
+ *
+ * A value is a word of 64 bits here, whatever its width: one of 4 bytes has zeros above. What a sum has
+ * above the width is for the caller to cut off.
+ */
+#ifndef BH_PRIMITIVES_COMBINE_H
+#define BH_PRIMITIVES_COMBINE_H
+
+#include "targets/target.h"
+
+#include "bulkhash/bulkhash.h"
+
+/* The bits of a float, and back. (Copying the bytes would need libc, or a word of each target.) */
+typedef union bh_float_bits {
+    uint32_t bits;
+    float value;
+} bh_float_bits;
+
+typedef union bh_double_bits {
+    uint64_t bits;
+    double value;
+} bh_double_bits;
+
+/* The sum of two floats of 4 or 8 bytes: one IEEE addition, rounded to nearest. */
+BH_FN uint64_t bh_add_floats(uint32_t bytes, uint64_t a, uint64_t b)
+{
+    if (bytes == 4) {
+        bh_float_bits x, y;
+
+        x.bits = (uint32_t)a;
+        y.bits = (uint32_t)b;
+        x.value += y.value;
+        return x.bits;
+    } else {
+        bh_double_bits x, y;
+
+        x.bits = a;
+        y.bits = b;
+        x.value += y.value;
+        return x.bits;
+    }
+}
+
+/* `a` and then `b`, of `bytes` bytes each, as one. `op` is what BH_OP_JOINS() answers. */
+BH_FN uint64_t bh_combine(uint32_t op, uint32_t bytes, uint64_t a, uint64_t b)
+{
+    /* Signed numbers are in the order of unsigned ones when their sign bits are turned. */
+    const uint64_t sign = bytes == 4 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
+
+    switch (op) {
+    case BH_INSERT: return b;
+    case BH_ADD: return a + b;
+    case BH_MIN: return b < a ? b : a;
+    case BH_MAX: return b > a ? b : a;
+    case BH_MIN_SIGNED: return (b ^ sign) < (a ^ sign) ? b : a;
+    case BH_MAX_SIGNED: return (b ^ sign) > (a ^ sign) ? b : a;
+    case BH_ADD_FLOAT: return bh_add_floats(bytes, a, b);
+    default: return a;
+    }
+}
+
+#endif
