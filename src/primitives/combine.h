@@ -8,8 +8,6 @@
 #ifndef BH_PRIMITIVES_COMBINE_H
 #define BH_PRIMITIVES_COMBINE_H
 
-#include "targets/target.h"
-
 #include "bulkhash/bulkhash.h"
 
 /* The bits of a float, and back. (Copying the bytes would need libc, or a word of each target.) */
