@@ -394,53 +394,63 @@ BH_API void bh_table_destroy(bh_table *table);
  * outcomes  receives n bytes, a bh_outcome each; may be NULL. An output array must not overlap
  *           any other array of the call.
  *
- * The caller owns all arrays; they must stay unchanged until the call returns. On a CPU context
- * they lie in host memory: memory of a GPU is BH_ERR_ARGUMENT. On a GPU each may lie on the host,
- * from where it is copied part by part, or on the device, where it is used in place; on another
- * device it is BH_ERR_ARGUMENT.
- * Calls are synchronous: results are complete when the call returns. Any number of threads may
- * call the same table at once; on a GPU one call runs after the other. Large calls use the
- * context's executor, small ones run in the calling thread and wake no other, unless a large table
- * must grow or shrink.
+ * Arrays
+ *   - The caller owns them. They must stay unchanged until the call returns.
+ *   - On a CPU context they lie in host memory; memory of a GPU is BH_ERR_ARGUMENT.
+ *   - On a GPU each may lie on the host, from where it is copied part by part, or on the device,
+ *     where it is used in place. Memory of another device is BH_ERR_ARGUMENT.
  *
- * Duplicates: each element takes effect at one instant between call and return, on its own; the
- * elements of one call are as if concurrent. So of equal keys in one insert some one wins. With
- * BH_DUPLICATES_ORDERED those with the same key are as if run one by one in index order, so the
- * answers and the content are the same as if all were, whatever the number of threads. What remains
- * open is what only others can see: beside a call, its elements with different keys may take
- * effect in any order; in a table that is full, later keys may get the room that earlier ones did
- * not; and those of bh_find, which change nothing, stay as if concurrent altogether, so beside a
- * thread that writes two of them may see the same key at instants in either order. From some
- * thousand elements on such a call takes temporary memory, 16 to 56 bytes per element for up to
- * 1,048,576 elements at a time; without it, it runs in the calling thread. On a GPU it takes 27 to
- * 58 bytes per element, and what a sort needs, for up to 4,194,304 at a time or a part of as many as
- * there is memory for; with none for 4,096 it is BH_ERR_MEMORY.
+ * Threads
+ *   - Calls are synchronous: results are complete when the call returns.
+ *   - Any number of threads may call the same table at once. On a GPU one call runs after the other.
+ *   - Large calls use the context's executor. Small calls run in the calling thread and wake no other
+ *     one, unless a large table must grow or shrink.
  *
- * Full table: the table grows inside the call. When a budget, the system's memory or the design
- * ends that, the call does what it can, marks the other elements BH_NOT_DONE, and returns
- * BH_ERR_FULL or BH_ERR_MEMORY; the table stays whole and usable, and a call with just the
- * elements that were not done resumes.
+ * Equal keys in one call (bh_table_options.duplicates)
+ *   - BH_DUPLICATES_ANY: each element takes effect at one instant between call and return, as if all
+ *     elements were concurrent. So of equal keys in one insert some one wins.
+ *   - BH_DUPLICATES_ORDERED: elements with the same key take effect one by one in index order. So
+ *     answers and content are the same as if all elements did, whatever the number of threads.
+ *     Three things stay open, which only others can see:
+ *       1. Beside another call, elements with different keys may take effect in any order.
+ *       2. In a full table a later key may get the room that an earlier one did not.
+ *       3. Lookups (bh_find) are not ordered: while another thread writes, two lookups of the same key
+ *          in one call may see the old and the new value in either order.
+ *   - An ordered call takes temporary memory. On cores 16 to 56 bytes per element, for up to 1,048,576
+ *     elements at a time, from some thousand elements on; without that memory the call runs in the
+ *     calling thread. On a GPU 27 to 58 bytes per element, and what a sort needs, for up to 4,194,304
+ *     elements at a time, or as many as there is memory for; without memory for 4,096 elements the call
+ *     is BH_ERR_MEMORY.
  *
- * What refusing costs: about as much as placing the same keys, also when the call is repeated. A table
- * that holds fewer keys than max_fill allows refuses none as long as less than 0.97 of its slots are in
- * use (0.95 with 4 slots in a bucket, 0.93 with 3; 0.95 times that while its subtables differ in
- * size), unless keys that collide on purpose were sent to a table with a fixed seed. Beyond that fill
- * BH_DYCUCKOO searches for a place as far as insertions and erasures have paid for it: one look at a
- * bucket for each key inserted, 16 for each erased. For placing and refusing keys BH_DYCUCKOO holds the
- * table alone for at most 40,960 looks at buckets at a time (on a GPU 7,680).
- * Passes over the table come on top: each doubling of a subtable is one, a call of n keys into s slots
- * causes at most subtables * (1 + log2(1 + n / s)) of them where no keys collide on purpose, and a
- * table takes another seed once. BH_HASHFIGHT sorts each call and holds the table alone for it, a part
- * of at most 4,194,304 elements at a time, 67,108,864 on a GPU.
+ * A full table
+ *   - A table grows inside the call. When a budget, the system's memory or the design ends that, the
+ *     call does what it can, marks the other elements BH_NOT_DONE, and returns BH_ERR_FULL or
+ *     BH_ERR_MEMORY. The table stays whole and usable; a call with just the elements that were not
+ *     done resumes.
+ *   - A table that holds fewer keys than max_fill allows refuses none as long as less than 0.97 of its
+ *     slots are in use (0.95 with 4 slots in a bucket, 0.93 with 3; 0.95 times that while its subtables
+ *     differ in size), unless keys that collide on purpose were sent to a table with a fixed seed.
+ *   - Refusing keys costs about as much as placing them, also when the call is repeated. Beyond that
+ *     fill BH_DYCUCKOO searches for a place as far as insertions and erasures have paid for it: one look
+ *     at a bucket for each key inserted, 16 for each key erased.
+ *   - For placing and refusing keys BH_DYCUCKOO holds the table alone for at most 40,960 looks at
+ *     buckets at a time (on a GPU 7,680). Passes over the table come on top: each doubling of a subtable
+ *     is one. A call of n keys into s slots causes at most subtables * (1 + log2(1 + n / s)) of them
+ *     where no keys collide on purpose, and a table takes another seed once.
+ *   - BH_HASHFIGHT sorts each call that changes something and holds the table alone for it, a part of
+ *     at most 4,194,304 elements at a time (on a GPU 67,108,864).
  *
- * Returns BH_OK; BH_ERR_ARGUMENT (NULL, misaligned or overlapping arrays, n beyond memory);
- * BH_ERR_UNSUPPORTED (bh_reduce with value_bytes 0); BH_ERR_FULL; BH_ERR_MEMORY. On a CPU calls
- * that cannot insert never return the last two. On a GPU every call may return BH_ERR_MEMORY (no
- * temporary memory for copies of arrays and, but for lookups, 16 bytes for each of up to 16,777,216
- * elements at a time; what was not done is marked so. For 2 bytes more for each element of the call
- * a table grows for all of them at once) and BH_ERR_DEVICE: the GPU refused a copy or a launch, what
- * was not done is marked so; or it failed in the middle of something, and then every later call on
- * the context says so.
+ * Returns
+ *   BH_OK
+ *   BH_ERR_ARGUMENT     an array is NULL, misaligned, overlaps another or ends beyond memory
+ *   BH_ERR_UNSUPPORTED  bh_reduce on a table without values
+ *   BH_ERR_FULL         see above. On a CPU not from calls that cannot insert
+ *   BH_ERR_MEMORY       see above. On a CPU not from calls that cannot insert. On a GPU every call may
+ *                       need temporary memory: for copies of arrays and, but for lookups, 16 bytes for
+ *                       each of up to 16,777,216 elements at a time. What was not done is marked so. With
+ *                       2 bytes more for each element of the call a table grows for all of them at once
+ *   BH_ERR_DEVICE       the GPU refused a copy or a launch: what was not done is marked so. Or it failed
+ *                       in the middle of something: then every later call on the context says so too
  *
  * Cost: about one cache line of the table per key, two when the key's first bucket is full.
  * ------------------------------------------------------------------------------------------ */
