@@ -1,5 +1,5 @@
 /*
- * `bulkhash count`: how often each k-mer of a FASTA file, or each number of an integer array,
+ * `bulkhash count`: how often each k-mer of FASTA and FASTQ files, or each number of an integer array,
  * occurs. Each thread fills a batch of keys from the file, one thread at a time, and adds it to the
  * table with bh_reduce(), which adds 1 to the count of each key; meanwhile others read. At the end
  * the table goes to the output file and a summary to standard error.
@@ -19,12 +19,15 @@
 #include "suggest.h"
 #include "threads.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A batch is small enough to stay in cache between the reader that writes it and the table that
  * reads it, and for the library to add it in the thread that calls, as all threads have batches of
@@ -33,18 +36,19 @@
 enum { batch_keys = 1 << 13, sample_keys = 1 << 16, most_expected = 1 << 23, most_threads = 1024 };
 
 static const char help[] =
-    "bulkhash count: count k-mers of a FASTA file, or the numbers of an integer array\n"
+    "bulkhash count: count k-mers of FASTA or FASTQ files, or the numbers of an integer array\n"
     "\n"
-    "usage: bulkhash count --kmers K [--canonical] FILE [--output OUT]\n"
+    "usage: bulkhash count --kmers K [--canonical] FILE... [--output OUT]\n"
     "       bulkhash count ARRAY.npy [--output OUT]\n"
     "\n"
-    "FILE is FASTA, plain or gzip. Each run of K letters A, C, G, T (or a, c, g, t) is a k-mer;\n"
-    "those that contain any other letter are skipped. ARRAY.npy is a NumPy file of integers of\n"
-    "any width and shape. OUT gets one line for each distinct key: the k-mer or the number, a\n"
-    "tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of (key,\n"
-    "count) pairs; a number keeps its type, and a k-mer is an unsigned number of 8 bytes, A=0,\n"
-    "C=1, G=2, T=3, the first letter in the highest place. An existing file is replaced when all\n"
-    "is done; standard output (-, /dev/stdout), a pipe or a device is written to.\n"
+    "Each FILE is FASTA or FASTQ, plain or gzip, or - for standard input; all are counted together.\n"
+    "Each run of K letters A, C, G, T (or a, c, g, t) is a k-mer; those that contain any other\n"
+    "letter are skipped, and none goes from one record to the next. ARRAY.npy is a NumPy file of\n"
+    "integers of any width and shape. OUT gets one line for each distinct key: the k-mer or the\n"
+    "number, a tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of\n"
+    "(key, count) pairs; a number keeps its type, and a k-mer is an unsigned number of 8 bytes,\n"
+    "A=0, C=1, G=2, T=3, the first letter in the highest place. An existing file is replaced when\n"
+    "all is done; standard output (-, /dev/stdout), a pipe or a device is written to.\n"
     "\n"
     "  -k, --kmers K      length of the k-mers, 1 to 32\n"
     "  -c, --canonical    count a k-mer and its reverse complement as one: as the\n"
@@ -52,6 +56,9 @@ static const char help[] =
     "  -o, --output OUT   where the counts go, - for standard output; without it only the\n"
     "                     summary is printed\n"
     "  -s, --sort         sort OUT by key: k-mers alphabetically, numbers by size\n"
+    "  -m, --min-count N  leave out keys that occur fewer than N times\n"
+    "  -H, --histogram    OUT gets, instead, a line for each count that there is: the count, a\n"
+    "                     tab, how many distinct keys have it\n"
     "  -t, --threads N    use N threads; default: one for each processor\n"
     "  -h, --help         print this\n"
     "\n"
@@ -63,22 +70,30 @@ static const char help[] =
     "examples:\n"
     "  bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
     "  bulkhash count --kmers 4 --sort genome.fna --output - | head\n"
+    "  bulkhash count -k 21 -c --min-count 2 reads_1.fastq.gz reads_2.fastq.gz -o solid.tsv\n"
+    "  zcat reads.fastq.gz | bulkhash count -k 21 -c --histogram - --output -\n"
     "  bulkhash count ids.npy --output counts.npy\n";
 
 struct options {
-    const char *file;
+    char **files;
+    int file_count;
     const char *output;
     uint32_t k; /* 0: integers */
+    uint32_t least;
     uint32_t threads;
     bool canonical;
     bool sort;
+    bool histogram;
 };
 
 /* Where the keys come from, one of two, and the table they go to. */
 struct counter {
     const struct input *input;
-    struct fasta *fasta;          /* NULL: the keys come from npy */
-    struct kmers *kmers;          /* makes them from the letters of fasta, */
+    char **next_files; /* those that come behind it */
+    int files_left;
+    uint64_t size, position; /* bytes of all files, 0: not known; of those that have been read */
+    struct fasta *fasta;     /* NULL: the keys come from npy */
+    struct kmers *kmers;     /* makes them from the letters of fasta, */
     const unsigned char *letters; /* of which these wait */
     size_t letter_count;
     struct npy *npy;
@@ -86,7 +101,6 @@ struct counter {
     bh_context *context;
     bh_table *table;
     const char *noun;
-    uint64_t *ones; /* what each key of a batch adds to its count */
     uint32_t key_bytes;
     uint32_t threads;
 
@@ -142,6 +156,8 @@ static void parse_options(int argc, char **argv, struct options *options)
         {"canonical", no_argument, NULL, 'c'},
         {"output", required_argument, NULL, 'o'},
         {"sort", no_argument, NULL, 's'},
+        {"min-count", required_argument, NULL, 'm'},
+        {"histogram", no_argument, NULL, 'H'},
         {"threads", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -150,12 +166,14 @@ static void parse_options(int argc, char **argv, struct options *options)
 
     memset(options, 0, sizeof *options);
     opterr = 0; /* getopt's own messages have another form than ours */
-    while ((option = getopt_long(argc, argv, ":k:co:st:h", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":k:co:sm:Ht:h", names, NULL)) != -1) {
         switch (option) {
         case 'k': options->k = parse_number(optarg, "--kmers", 1, kmers_longest); break;
         case 'c': options->canonical = true; break;
         case 'o': options->output = optarg; break;
         case 's': options->sort = true; break;
+        case 'm': options->least = parse_number(optarg, "--min-count", 1, UINT32_MAX - 1); break;
+        case 'H': options->histogram = true; break;
         case 't': options->threads = parse_number(optarg, "--threads", 1, most_threads); break;
         case 'h':
             fputs(help, stdout);
@@ -168,19 +186,28 @@ static void parse_options(int argc, char **argv, struct options *options)
     }
     if (optind == argc)
         fail_usage("count: no FILE given; see bulkhash count --help");
-    if (optind + 1 < argc)
-        fail_usage("%s: one FILE at a time, and %s was given before it; see bulkhash count --help",
-                   argv[optind + 1], argv[optind]);
-    options->file = argv[optind];
-    if (options->k > 0 && ends_in_npy(options->file))
-        fail_usage("%s: an array has no k-mers; leave out --kmers, or name a FASTA file",
-                   options->file);
-    if (options->k == 0 && options->canonical)
-        fail_usage("--canonical: is about k-mers; add --kmers K");
-    if (options->k == 0 && !ends_in_npy(options->file))
-        fail_usage("%s: without --kmers K only arrays of integers are counted, NumPy's FILE.npy; "
-                   "with it FASTA, plain or gzip",
-                   options->file);
+    options->files = argv + optind;
+    options->file_count = argc - optind;
+    for (int i = 0; i < options->file_count; i++) {
+        const char *file = options->files[i];
+
+        if (options->k > 0 && ends_in_npy(file))
+            fail_usage(
+                "%s: an array has no k-mers; leave out --kmers, or name a FASTA or FASTQ file",
+                file);
+        if (options->k == 0 && options->canonical)
+            fail_usage("--canonical: is about k-mers; add --kmers K");
+        if (options->k == 0 && !ends_in_npy(file))
+            fail_usage("%s: without --kmers K only arrays of integers are counted, NumPy's "
+                       "FILE.npy; with it FASTA and FASTQ, plain or gzip",
+                       file);
+    }
+    if (options->k == 0 && options->file_count > 1)
+        fail_usage("%s: one array at a time, and %s was given before it; see bulkhash count --help",
+                   options->files[1], options->files[0]);
+    if ((options->histogram || options->least > 0) && options->output == NULL)
+        fail_usage("--%s: is about what --output gets; add --output OUT",
+                   options->histogram ? "histogram" : "min-count");
     if (options->output != NULL && *options->output == '\0')
         fail_usage("--output: the name is empty; see bulkhash count --help");
 }
@@ -223,13 +250,19 @@ static void counter_open(struct counter *counter, uint32_t threads)
         bh_table_create(counter->context, &table_options, &counter->table) != BH_OK)
         fail_table(counter);
     counter->threads = info.threads;
-
-    counter->ones = malloc(sample_keys * sizeof *counter->ones);
-    if (counter->ones == NULL)
-        fail_memory(counter);
-    for (size_t i = 0; i < sample_keys; i++)
-        counter->ones[i] = 1;
     pthread_mutex_init(&counter->lock, NULL);
+}
+
+/* Goes on with the next file; answers whether there is one. */
+static bool open_next(struct counter *counter)
+{
+    if (counter->files_left == 0)
+        return false;
+    counter->position += counter->fasta->input.position;
+    fasta_close(counter->fasta);
+    fasta_open(counter->fasta, *counter->next_files++);
+    counter->files_left--;
+    return true;
 }
 
 /* Makes up to `room` keys from the letters of the file; fewer only at its end. */
@@ -240,7 +273,10 @@ static size_t read_kmers(struct counter *counter, unsigned char *keys, size_t ro
     while (found < room) {
         if (counter->letter_count == 0) {
             switch (fasta_next(counter->fasta, &counter->letters, &counter->letter_count)) {
-            case FASTA_END: return found;
+            case FASTA_END:
+                if (!open_next(counter))
+                    return found;
+                break;
             case FASTA_RECORD: kmers_restart(counter->kmers); break;
             case FASTA_LETTERS: break;
             }
@@ -275,7 +311,7 @@ static size_t read_keys(struct counter *counter, void *keys, size_t room)
     bh_table_stats stats;
     stats.struct_size = sizeof stats;
     if (progress_due() && bh_table_get_stats(counter->table, &stats) == BH_OK)
-        progress_draw(counter->input->position, counter->input->size, counter->counted,
+        progress_draw(counter->position + counter->input->position, counter->size, counter->counted,
                       counter->noun, stats.keys);
     pthread_mutex_unlock(&counter->lock);
     return count;
@@ -283,7 +319,7 @@ static size_t read_keys(struct counter *counter, void *keys, size_t room)
 
 static void add_keys(struct counter *counter, const void *keys, uint64_t count)
 {
-    if (bh_reduce(counter->table, BH_ADD, keys, counter->ones, count, NULL) != BH_OK) {
+    if (bh_reduce(counter->table, BH_ADD, keys, NULL, count, NULL) != BH_OK) {
         /* Held to the end, so that no thread draws the progress line again. */
         pthread_mutex_lock(&counter->lock);
         fail_table(counter);
@@ -311,7 +347,7 @@ static void count_batches(void *argument)
 static uint64_t expected_kmers(const struct counter *counter)
 {
     /* As there are four letters, gzip packs four into a byte, and seldom finds more to save. */
-    uint64_t letters = counter->input->size * (counter->input->is_gzip ? 4 : 1);
+    uint64_t letters = counter->size * (counter->input->is_gzip ? 4 : 1);
     uint64_t most = most_expected;
     bh_table_stats stats;
 
@@ -376,8 +412,49 @@ static void counter_close(struct counter *counter)
 {
     bh_table_destroy(counter->table);
     bh_context_destroy(counter->context);
-    free(counter->ones);
     pthread_mutex_destroy(&counter->lock);
+}
+
+/* Looks at all files before the first is read: that they are there, how large they are in all, and that
+ * none is the output. */
+static struct stat *look_at_files(struct counter *counter, const struct options *options)
+{
+    struct stat *status = calloc((size_t)options->file_count, sizeof *status);
+    bool is_known = true, has_standard = false;
+
+    if (status == NULL)
+        fail("%s: no memory to count it; free some and try again", options->files[0]);
+    for (int i = 0; i < options->file_count; i++) {
+        const char *file = options->files[i];
+        bool is_standard = strcmp(file, "-") == 0;
+
+        if (is_standard && has_standard)
+            fail_usage("-: standard input can be read once, and it was named twice");
+        has_standard |= is_standard;
+        if ((is_standard ? fstat(STDIN_FILENO, &status[i]) : stat(file, &status[i])) != 0)
+            fail("%s: cannot be opened: %s", file, strerror(errno));
+        is_known &= S_ISREG(status[i].st_mode);
+        counter->size += S_ISREG(status[i].st_mode) ? (uint64_t)status[i].st_size : 0;
+    }
+    counter->size = is_known ? counter->size : 0;
+    return status;
+}
+
+/* Brings the counts, or how many keys have each of them, into the output. */
+static void write_result(const struct counter *counter, const struct options *options,
+                         struct result_format *format, struct output *output)
+{
+    bh_table *table = counter->table;
+
+    if (options->histogram) {
+        table = result_histogram(counter->context, table, format, output);
+        *format = (struct result_format){
+            .key_bytes = 8, .npy_bytes = 8, .is_sorted = true, .is_npy = format->is_npy};
+    }
+    result_write(counter->context, table, format, counter->threads, output);
+    if (options->histogram)
+        bh_table_destroy(table);
+    output_commit(output);
 }
 
 int count_command(int argc, char **argv)
@@ -396,8 +473,11 @@ int count_command(int argc, char **argv)
     /* Input, output, table: in this order what is wrong shows before anything is made, and before
      * the long work. */
     progress_start();
+    struct stat *files = look_at_files(&counter, &options);
     if (is_kmers) {
-        fasta_open(&fasta, options.file);
+        counter.next_files = options.files + 1;
+        counter.files_left = options.file_count - 1;
+        fasta_open(&fasta, options.files[0]);
         kmers_init(&kmers, options.k, options.canonical);
         format.k = options.k;
         format.key_bytes = kmers.key_bytes;
@@ -407,7 +487,7 @@ int count_command(int argc, char **argv)
         counter.kmers = &kmers;
         counter.noun = "k-mers";
     } else {
-        npy_open(&npy, options.file);
+        npy_open(&npy, options.files[0]);
         format.key_bytes = npy.key_bytes;
         format.npy_bytes = npy.item_bytes;
         format.is_signed = npy.is_signed;
@@ -416,10 +496,12 @@ int count_command(int argc, char **argv)
         counter.noun = "values";
     }
     if (options.output != NULL) {
-        output_open(&output, options.output, &counter.input->status);
+        output_open(&output, options.output, files, (size_t)options.file_count);
         format.is_npy = ends_in_npy(options.output);
         format.is_sorted = options.sort;
+        format.least = options.least;
     }
+    free(files);
     counter.key_bytes = format.key_bytes;
     counter_open(&counter, options.threads);
 
@@ -429,8 +511,7 @@ int count_command(int argc, char **argv)
     progress_clear();
 
     if (options.output != NULL) {
-        result_write(counter.context, counter.table, &format, counter.threads, &output);
-        output_commit(&output);
+        write_result(&counter, &options, &format, &output);
     }
     print_summary(&counter, &options, seconds);
 

@@ -1,5 +1,5 @@
 /*
- * The FASTA reader (see fasta.h). It is a walk over a buffer with two flags: whether we stand at
+ * The reader of FASTA and FASTQ (see fasta.h). It is a walk over a buffer with two flags: whether we stand at
  * the start of a line, where '>' begins a record, and whether we are inside such a header line.
  * Line ends are found with memchr(); nothing is copied.
  */
@@ -38,22 +38,21 @@ void fasta_open(struct fasta *fasta, const char *path)
 
     do {
         if (fasta->begin == fasta->end && !refill(fasta))
-            fail("%s: is empty; a FASTA file begins with '>'", path);
+            fail("%s: is empty; a FASTA file begins with '>', a FASTQ file with '@'",
+                 fasta->input.path);
     } while (is_blank(fasta->buffer[fasta->begin]) && ++fasta->begin);
 
     unsigned char first = fasta->buffer[fasta->begin];
-    if (first == '@')
-        fail("%s: looks like FASTQ, it begins with '@'; convert it to FASTA, whose records begin "
-             "with '>'",
-             path);
-    if (first != '>' && first > ' ' && first < 0x7f)
-        fail("%s: is not FASTA, it begins with '%c' where '>' is expected; name a FASTA file, "
-             "plain or gzip",
-             path, first);
-    if (first != '>')
-        fail("%s: is not FASTA, it begins with byte 0x%02x where '>' is expected; name a FASTA "
-             "file, plain or gzip",
-             path, first);
+    fasta->is_fastq = first == '@';
+    if (first == '>' || first == '@')
+        return;
+    if (first > ' ' && first < 0x7f)
+        fail("%s: is neither FASTA nor FASTQ, it begins with '%c' where '>' or '@' is expected; "
+             "name such a file, plain or gzip",
+             fasta->input.path, first);
+    fail("%s: is neither FASTA nor FASTQ, it begins with byte 0x%02x where '>' or '@' is expected; "
+         "name such a file, plain or gzip",
+         fasta->input.path, first);
 }
 
 /* Where the first `byte` from `first` on, before `last`, stands in the buffer; `last`: nowhere. */
@@ -85,46 +84,127 @@ static void add_to_name(struct fasta *fasta, const unsigned char *bytes, size_t 
     fasta->name[fasta->name_length] = '\0';
 }
 
+/* A FASTQ record that cannot be right: what it `is`. */
+static _Noreturn void fail_record(const struct fasta *fasta, const char *is)
+{
+    fail("%s: record %" PRIu64 " ('%s') %s, after %" PRIu64 " letters and %" PRIu64
+         " qualities; fetch or make the file again",
+         fasta->input.path, fasta->record, fasta->name, is, fasta->letters, fasta->qualities);
+}
+
+static bool is_whole(const struct fasta *fasta)
+{
+    return fasta->record == 0 ||
+           (fasta->part == FASTQ_QUALITIES && fasta->qualities == fasta->letters);
+}
+
+/* The first byte of a line of FASTQ. Answers whether a record begins with it. */
+static bool begin_fastq_line(struct fasta *fasta, unsigned char byte)
+{
+    if (is_whole(fasta)) {
+        if (byte == '@')
+            return true;
+        if (!is_blank(byte))
+            fail_record(fasta,
+                        "has more qualities than letters, or what follows does not begin with '@'");
+    } else if (fasta->part == FASTQ_LETTERS && byte == '+') {
+        fasta->part = FASTQ_PLUS;
+    } else if (fasta->part == FASTQ_LETTERS && (byte == '@' || byte == '>')) {
+        fail_record(fasta, "has no line that begins with '+' before another record begins");
+    }
+    return false;
+}
+
+static void end_fastq_line(struct fasta *fasta)
+{
+    switch (fasta->part) {
+    case FASTQ_NAME: fasta->part = FASTQ_LETTERS; break;
+    case FASTQ_LETTERS: break;
+    case FASTQ_PLUS: fasta->part = FASTQ_QUALITIES; break;
+    case FASTQ_QUALITIES:
+        /* CR LF ends the line of the plus twice: then there are none yet. */
+        if (fasta->qualities > 0 && fasta->qualities < fasta->letters && fasta->lines == 1)
+            fail_record(fasta, "has fewer qualities than letters");
+    }
+}
+
+/* Some bytes of a line of FASTQ. Answers whether they are letters. */
+static bool add_fastq_bytes(struct fasta *fasta, const unsigned char *bytes, size_t count,
+                            bool begins_line)
+{
+    switch (fasta->part) {
+    case FASTQ_NAME: add_to_name(fasta, bytes, count); return false;
+    case FASTQ_LETTERS:
+        fasta->letters += count;
+        fasta->lines += begins_line;
+        return true;
+    case FASTQ_PLUS: return false;
+    case FASTQ_QUALITIES: break;
+    }
+    if (!is_whole(fasta) || !is_blank(*bytes)) /* blanks may follow a record */
+        fasta->qualities += count;
+    if (fasta->qualities > fasta->letters)
+        fail_record(fasta, "has more qualities than letters");
+    return false;
+}
+
+static void begin_record(struct fasta *fasta)
+{
+    fasta->begin++;
+    fasta->at_line_start = false;
+    fasta->in_header = true;
+    fasta->part = FASTQ_NAME;
+    fasta->letters = fasta->qualities = fasta->lines = 0;
+    fasta->record++;
+    fasta->name_length = 0;
+    fasta->name_complete = false;
+}
+
 enum fasta_event fasta_next(struct fasta *fasta, const unsigned char **letters, size_t *count)
 {
     for (;;) {
-        if (fasta->begin == fasta->end && !refill(fasta))
+        if (fasta->begin == fasta->end && !refill(fasta)) {
+            if (fasta->is_fastq && !is_whole(fasta))
+                fail_record(fasta, "is cut short by the end of the file");
             return FASTA_END;
+        }
 
         const unsigned char *bytes = fasta->buffer + fasta->begin;
-        if (fasta->at_line_start && *bytes == '>') {
-            fasta->begin++;
-            fasta->at_line_start = false;
-            fasta->in_header = true;
-            fasta->record++;
-            fasta->name_length = 0;
-            fasta->name_complete = false;
+        if (fasta->at_line_start &&
+            (fasta->is_fastq ? begin_fastq_line(fasta, *bytes) : *bytes == '>')) {
+            begin_record(fasta);
             return FASTA_RECORD;
         }
 
         size_t length = line_length(fasta);
         if (length == 0) { /* the line end itself; CR LF is a line end and an empty line */
             fasta->begin++;
+            if (fasta->is_fastq)
+                end_fastq_line(fasta);
             fasta->at_line_start = true;
             fasta->in_header = false;
             continue;
         }
+        bool is_letters = !fasta->in_header;
+        if (fasta->is_fastq)
+            is_letters = add_fastq_bytes(fasta, bytes, length, fasta->at_line_start);
+        else if (!is_letters)
+            add_to_name(fasta, bytes, length);
         fasta->begin += length;
         fasta->at_line_start = false;
-        if (!fasta->in_header) {
+        if (is_letters) {
             *letters = bytes;
             *count = length;
             return FASTA_LETTERS;
         }
-        add_to_name(fasta, bytes, length);
     }
 }
 
 _Noreturn void fasta_fail_byte(const struct fasta *fasta, unsigned char byte)
 {
-    fail("%s: is not FASTA or is damaged, record %" PRIu64
+    fail("%s: is not %s or is damaged, record %" PRIu64
          " ('%s') holds byte 0x%02x among its letters; fetch or make the file again",
-         fasta->input.path, fasta->record, fasta->name, byte);
+         fasta->input.path, fasta->is_fastq ? "FASTQ" : "FASTA", fasta->record, fasta->name, byte);
 }
 
 void fasta_close(struct fasta *fasta)

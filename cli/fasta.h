@@ -1,5 +1,13 @@
 /*
- * Reads FASTA: records that begin with a line ">name comment" and go on with lines of letters.
+ * Reads FASTA and FASTQ; the first letter of a file says which it is.
+ *
+ *     FASTA   >name comment        FASTQ   @name comment
+ *             ACGTACGT                     ACGTACGT
+ *             ACGT                         +            and anything
+ *                                          IIIIIIII     a quality for each letter
+ *
+ * Letters and qualities of a FASTQ record may have several lines. Where the letters have one, so have the
+ * qualities, and so a record that lacks some is seen at the end of that line.
  * The caller gets a file of any size in order, a piece of a line at a time, and never holds a
  * whole record: chromosomes of several thousand million letters need no more memory than a short
  * read. Lines may end in LF, CR LF or CR, and the last one may have no end.
@@ -15,6 +23,9 @@ enum fasta_event {
     FASTA_LETTERS /* some letters of the record, in the order of the file */
 };
 
+/* Which line of a FASTQ record is being read. */
+enum fastq_part { FASTQ_NAME, FASTQ_LETTERS, FASTQ_PLUS, FASTQ_QUALITIES };
+
 struct fasta {
     struct input input;
     unsigned char *buffer;
@@ -26,9 +37,12 @@ struct fasta {
     char name[40];   /* its name, or the beginning of it: for error sentences */
     size_t name_length;
     bool name_complete;
+    bool is_fastq;
+    enum fastq_part part;
+    uint64_t letters, qualities, lines; /* of the record so far; lines of letters */
 };
 
-/* Opens the file and looks at its beginning; what is not FASTA ends here. */
+/* Opens the file and looks at its beginning; what is neither FASTA nor FASTQ ends here. */
 void fasta_open(struct fasta *fasta, const char *path);
 
 /* Goes on in the file. With FASTA_LETTERS, *letters points at *count bytes that are valid until the

@@ -39,14 +39,19 @@ static bool refill(struct input *input)
 void input_open(struct input *input, const char *path)
 {
     memset(input, 0, sizeof *input);
+    bool is_standard = strcmp(path, "-") == 0;
+    struct stat status;
+
+    if (is_standard)
+        path = "standard input";
     input->path = path;
-    input->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (input->descriptor < 0 || fstat(input->descriptor, &input->status) != 0)
+    input->descriptor = is_standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (input->descriptor < 0 || fstat(input->descriptor, &status) != 0)
         fail("%s: cannot be opened: %s", path, strerror(errno));
-    if (S_ISDIR(input->status.st_mode))
+    if (S_ISDIR(status.st_mode))
         fail("%s: is a folder; name a file in it", path);
-    if (S_ISREG(input->status.st_mode))
-        input->size = (uint64_t)input->status.st_size;
+    if (S_ISREG(status.st_mode))
+        input->size = (uint64_t)status.st_size;
 
     input->raw = malloc(raw_bytes);
     if (input->raw == NULL)

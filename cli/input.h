@@ -16,7 +16,6 @@
 struct input {
     const char *path;
     int descriptor;
-    struct stat status; /* of the file; output_open() asks it whether both are one file */
     uint64_t size;      /* of the file; 0: not known (a pipe) */
     uint64_t position;  /* bytes of the file read so far */
     bool is_gzip;
@@ -25,7 +24,7 @@ struct input {
     unsigned char *raw; /* what stream.next_in points into */
 };
 
-/* Opens the file; `path` must live as long as the input does. */
+/* Opens the file, or standard input for "-"; `path` must live as long as the input does. */
 void input_open(struct input *input, const char *path);
 
 /* Reads up to `room` (> 0) bytes and answers how many; 0 only at the end of the file. */

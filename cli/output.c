@@ -150,17 +150,26 @@ static int own_descriptor(const char *path)
     return -1;
 }
 
-static void refuse_input(const char *path, const struct stat *status, const struct stat *input)
+/* The files that are read. */
+struct files {
+    const struct stat *status;
+    size_t count;
+};
+
+static void refuse_input(const char *path, const struct stat *status, const struct files *inputs)
 {
     /* A terminal may be both: it holds nothing that could be overwritten. */
-    if (status->st_dev == input->st_dev && status->st_ino == input->st_ino &&
-        !S_ISCHR(status->st_mode))
-        fail("%s: is the input file; choose another --output", path);
+    for (size_t i = 0; i < inputs->count && !S_ISCHR(status->st_mode); i++) {
+        const struct stat *input = &inputs->status[i];
+
+        if (status->st_dev == input->st_dev && status->st_ino == input->st_ino)
+            fail("%s: is the input file; choose another --output", path);
+    }
 }
 
 /* Writes go to a copy of the descriptor, which shares its offset: opening the file once more would
  * begin at its first byte and overwrite what others have written. */
-static void open_descriptor(struct output *output, int number, const struct stat *input)
+static void open_descriptor(struct output *output, int number, const struct files *inputs)
 {
     struct stat status;
     int flags = fcntl(number, F_GETFL);
@@ -169,14 +178,15 @@ static void open_descriptor(struct output *output, int number, const struct stat
         fail("%s: is closed or open for reading only; open it for writing or choose another "
              "--output",
              output->path);
-    refuse_input(output->path, &status, input);
+    refuse_input(output->path, &status, inputs);
     output->descriptor = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (output->descriptor < 0)
         fail("%s: cannot be written: %s; choose another --output", output->path, strerror(errno));
 }
 
-void output_open(struct output *output, const char *path, const struct stat *input)
+void output_open(struct output *output, const char *path, const struct stat *inputs, size_t count)
 {
+    const struct files files = {inputs, count};
     struct stat status;
     int number = own_descriptor(path);
 
@@ -184,7 +194,7 @@ void output_open(struct output *output, const char *path, const struct stat *inp
     output->path = strcmp(path, "-") == 0 ? "standard output" : path;
     if (number >= 0) {
         handle_signals();
-        open_descriptor(output, number, input);
+        open_descriptor(output, number, &files);
         return;
     }
 
@@ -194,7 +204,7 @@ void output_open(struct output *output, const char *path, const struct stat *inp
     if (path[folder_length(path)] == '\0' || (exists && S_ISDIR(status.st_mode)))
         fail("%s: is a folder; --output takes the name of a file", path);
     if (exists)
-        refuse_input(path, &status, input);
+        refuse_input(path, &status, &files);
     if (exists && access(path, W_OK) != 0)
         fail("%s: cannot be written: %s; choose another --output", path, strerror(errno));
     if (!exists && lstat(path, &status) == 0)

@@ -26,9 +26,9 @@ struct output {
 };
 
 /* Makes the temporary file, or opens what is not replaced. Call it before long work: what is wrong with the target is found here.
- * `input` is the status of the file that is being read; a target that is the same file is refused.
+ * `inputs` are the statuses of the files that are read; a target that is one of them is refused.
  * `path` must live as long as the output does. */
-void output_open(struct output *output, const char *path, const struct stat *input);
+void output_open(struct output *output, const char *path, const struct stat *inputs, size_t count);
 
 /* Writes what follows all that was written before. */
 void output_write(struct output *output, const char *bytes, size_t count);

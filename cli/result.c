@@ -114,14 +114,37 @@ static uint64_t export_part(bh_table *table, struct exporter *exporter, void *ke
     return count;
 }
 
+/* Keeps the pairs whose counts are large enough; answers how many. */
+static uint64_t keep_frequent(const struct result_format *format, void *keys, uint64_t *counts,
+                              uint64_t count)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (format->key_bytes == 4)
+            ((uint32_t *)keys)[kept] = ((const uint32_t *)keys)[i];
+        else
+            ((uint64_t *)keys)[kept] = ((const uint64_t *)keys)[i];
+        counts[kept] = counts[i];
+        kept += counts[i] >= format->least;
+    }
+    return kept;
+}
+
 /* Puts the next pairs, at most part_pairs, into `pairs`; answers how many, 0 at the end. */
 static uint64_t next_part(bh_table *table, const struct result_format *format,
                           struct exporter *exporter, struct pair *pairs,
                           const struct output *output)
 {
     void *keys = format->key_bytes == 4 ? (void *)exporter->keys4 : (void *)exporter->keys8;
-    uint64_t count = export_part(table, exporter, keys, exporter->counts, part_pairs, output);
+    uint64_t count;
 
+    do { /* until some are kept */
+        count = export_part(table, exporter, keys, exporter->counts, part_pairs, output);
+        if (count == 0)
+            return 0;
+        count = keep_frequent(format, keys, exporter->counts, count);
+    } while (count == 0);
     widen(format, keys, exporter->counts, count, pairs);
     return count;
 }
@@ -237,6 +260,7 @@ static void sort_pairs(bh_context *context, struct writer *writer, uint64_t keys
                                   writer->counts + writer->sorted, room - writer->sorted,
                                   writer->output)) > 0)
             writer->sorted += got;
+        writer->sorted = keep_frequent(format, writer->keys, writer->counts, writer->sorted);
         flip_signs(writer);
         if (bh_sort(context, writer->keys, format->key_bytes, writer->counts,
                     sizeof *writer->counts, writer->sorted) == BH_OK) {
@@ -246,6 +270,51 @@ static void sort_pairs(bh_context *context, struct writer *writer, uint64_t keys
     }
     fail("%s: no memory to sort the lines; leave out --sort and sort the file afterwards",
          writer->output->path);
+}
+
+/* How many pairs will be written. */
+static uint64_t count_frequent(bh_table *table, const struct result_format *format, uint64_t keys,
+                               const struct output *output)
+{
+    struct exporter *exporter;
+    uint64_t kept = 0, count;
+
+    if (format->least <= 1)
+        return keys;
+    exporter = calloc(1, sizeof *exporter);
+    if (exporter == NULL)
+        fail("%s: no memory to write it; free some and try again", output->path);
+    exporter->keys_left = keys;
+    while ((count = export_part(table, exporter, exporter->keys8, exporter->counts, part_pairs,
+                                output)) > 0)
+        kept += keep_frequent(format, exporter->keys8, exporter->counts, count);
+    free(exporter);
+    return kept;
+}
+
+bh_table *result_histogram(bh_context *context, bh_table *table, const struct result_format *format,
+                           const struct output *output)
+{
+    struct exporter *exporter = calloc(1, sizeof *exporter);
+    bh_table *histogram = NULL;
+    bh_table_options options;
+    bh_table_stats stats;
+    uint64_t count;
+
+    stats.struct_size = sizeof stats;
+    bh_table_options_init(&options, 8, 8, 0);
+    if (exporter == NULL || bh_table_get_stats(table, &stats) != BH_OK ||
+        bh_table_create(context, &options, &histogram) != BH_OK)
+        fail("%s: no memory to write it; free some and try again", output->path);
+    exporter->keys_left = stats.keys;
+    while ((count = export_part(table, exporter, exporter->keys8, exporter->counts, part_pairs,
+                                output)) > 0) {
+        count = keep_frequent(format, exporter->keys8, exporter->counts, count);
+        if (bh_reduce(histogram, BH_ADD, exporter->counts, NULL, count, NULL) != BH_OK)
+            fail("%s: the counts cannot be counted: %s", output->path, library_error());
+    }
+    free(exporter);
+    return histogram;
 }
 
 void result_write(bh_context *context, bh_table *table, const struct result_format *format,
@@ -269,7 +338,8 @@ void result_write(bh_context *context, bh_table *table, const struct result_form
 
     if (format->is_npy) {
         char header[npy_pair_header_bytes];
-        npy_pair_header(stats.keys, format->npy_bytes, format->is_signed, header);
+        npy_pair_header(count_frequent(table, format, stats.keys, output), format->npy_bytes,
+                        format->is_signed, header);
         output_write(output, header, sizeof header);
     }
     if (format->is_sorted)

@@ -18,9 +18,15 @@ struct result_format {
     bool is_signed;     /* integers below zero have the highest bit of key_bytes set */
     bool is_sorted;     /* lines in ascending order of keys */
     bool is_npy;        /* .npy instead of lines */
+    uint64_t least;     /* keys with smaller counts are left out */
 };
 
-/* Writes all of the table, on so many threads; sorts it in its context. */
+/* Makes a table of how many keys have each count, from the counts that are large enough: keys and values
+ * of 8 bytes. */
+bh_table *result_histogram(bh_context *context, bh_table *table, const struct result_format *format,
+                           const struct output *output);
+
+/* Writes the table, on so many threads; sorts it in its context. */
 void result_write(bh_context *context, bh_table *table, const struct result_format *format,
                   uint32_t threads, struct output *output);
 

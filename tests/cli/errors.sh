@@ -85,18 +85,14 @@ printf '\n \r\n\n' >blank.fa
 expect_error 1 'blank\.fa: is empty' run blank.fa
 gzip -c empty.fa >empty.gz
 expect_error 1 'empty\.gz: is empty' run empty.gz
-printf '@read\nACGT\n+\nIIII\n' >reads.fq
-expect_error 1 "reads\.fq: looks like FASTQ.*'@'.*'>'" run reads.fq
-gzip -c reads.fq >reads.gz
-expect_error 1 'reads\.gz: looks like FASTQ' run reads.gz
 printf '17,4\n' >ids.csv
-expect_error 1 "ids\.csv: is not FASTA, it begins with '1' where '>'" run ids.csv
+expect_error 1 "ids\.csv: is neither FASTA nor FASTQ, it begins with '1' where '>'" run ids.csv
 printf 'ACGT\n' >bare.fa
-expect_error 1 "bare\.fa: is not FASTA, it begins with 'A' where '>'" run bare.fa
+expect_error 1 "bare\.fa: is neither FASTA nor FASTQ, it begins with 'A' where '>'" run bare.fa
 printf '\177ELF' >binary
-expect_error 1 'binary: is not FASTA, it begins with byte 0x7f' run binary
+expect_error 1 'binary: is neither FASTA nor FASTQ, it begins with byte 0x7f' run binary
 printf '\357\273\277>a\nACGT\n' >mark.fa
-expect_error 1 'mark\.fa: is not FASTA, it begins with byte 0xef' run mark.fa
+expect_error 1 'mark\.fa: is neither FASTA nor FASTQ, it begins with byte 0xef' run mark.fa
 for byte in '\x00' '\x01' '\x7f' '\x80' '\xff'; do
     printf '%b' ">first one\nACGT\n>second one\nACGT${byte}ACGT\n" >bytes.fa
     expect_error 1 "bytes\.fa: is not FASTA or is damaged, record 2 \('second'\) holds byte 0x" run bytes.fa
