@@ -27,7 +27,7 @@ static const char help[] =
     "usage: bulkhash COMMAND ARGUMENTS\n"
     "\n"
     "commands:\n"
-    "  count      count the k-mers of a FASTA file, or the numbers of an integer array\n"
+    "  count      count k-mers of FASTA or FASTQ files, or the numbers of an array\n"
     "                 bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
     "                 bulkhash count ids.npy --output counts.tsv\n"
     "  devices    tell what this machine can count with\n"

@@ -15,7 +15,6 @@ expect_error 2 '-x: no such option' "$BULKHASH" count -k 3 -x in.fa
 expect_error 2 '--sort=3: this option takes no value' "$BULKHASH" count -k 3 --sort=3 in.fa
 expect_error 2 'no FILE' "$BULKHASH" count --kmers 3
 expect_error 2 'no FILE' "$BULKHASH" count
-expect_error 2 'one FILE' "$BULKHASH" count --kmers 3 in.fa in.fa
 for option in --kmers --output --threads -k -o -t; do
     expect_error 2 "$option: needs a value" "$BULKHASH" count in.fa $option
 done
@@ -69,7 +68,7 @@ done
 
 # What is neither named like an array nor counted with --kmers: the kinds of files that are read.
 for name in ids.csv ids.npz ids.npy.gz ids in.fa reads.fq missing; do
-    expect_error 2 "^bulkhash: $name: without --kmers K .*FILE\.npy; .*FASTA, plain or gzip\$" \
+    expect_error 2 "^bulkhash: $name: without --kmers K .*FILE\.npy; .*FASTA and FASTQ, plain or gzip\$" \
         "$BULKHASH" count $name --output kept.tsv
 done
 

@@ -88,3 +88,4 @@ expect_sentence 2 'min-count: .*add --output' -k 2 plain.fq --min-count 2
 expect_sentence 2 'histogram: .*add --output' -k 2 plain.fq --histogram
 expect_sentence 2 "min-count: '0' is not" -k 2 plain.fq --min-count 0 -o x.tsv
 expect_sentence 2 'one array at a time' a.npy b.npy
+finish
