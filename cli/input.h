@@ -16,8 +16,8 @@
 struct input {
     const char *path;
     int descriptor;
-    uint64_t size;      /* of the file; 0: not known (a pipe) */
-    uint64_t position;  /* bytes of the file read so far */
+    uint64_t size;     /* of the file; 0: not known (a pipe) */
+    uint64_t position; /* bytes of the file read so far */
     bool is_gzip;
     bool in_member;     /* between the beginning and the end of one gzip member */
     z_stream stream;    /* next_in, avail_in: bytes read and not used yet, of plain files too */

@@ -45,13 +45,13 @@ list_all() { (cd inputs && list_files) && (cd place && list_files); }
 before=$(list_all)
 
 for ((round = 0; round < 150; round++)); do
-    line=() status=0 k='' canonical='' sorted='' sink=''
+    line=() status=0 k='' canonical='' sorted='' sink='' times=1 least=1 histogram='' output_only=''
 
     pick in.fa in.fa in.fa in.gz in.npy in.npy ids.csv missing.fa missing.npy none two
     input=$picked
     case $input in
     none) status=2 ;;
-    two) line=(../inputs/in.fa ../inputs/in.gz) status=2 ;;
+    two) line=(../inputs/in.fa ../inputs/in.gz) times=2 ;;
     *) line=("../inputs/$input") ;;
     esac
     is_array=0
@@ -81,10 +81,21 @@ for ((round = 0; round < 150; round++)); do
         add_option t --threads "$threads"
         [[ $threads == @(1|2|3|16) ]] || status=2
     fi
+    if ((RANDOM % 4 == 0)); then
+        pick 1 2 3 400 1 2 3 400 0 -1 x ''
+        least=$picked output_only=1
+        add_option m --min-count "$least"
+        [[ $least == [1-9]* ]] || status=2
+    fi
+    if ((RANDOM % 5 == 0)); then
+        histogram=1 output_only=1
+        add_option H --histogram
+    fi
     if ((RANDOM % 5)); then
+        output_only=''
         pick new.tsv new.tsv old.tsv link.tsv ./- new.npy old.npy - /dev/stdout /dev/fd/1 out \
             /dev/fd/3 /dev/null /dev/full folder new/ no/such dangling /dev/fd/99 /proc/none '' \
-            "../inputs/$input"
+            "../inputs/${input/two/in.gz}"
         output=$picked
         add_option o --output "$output"
         case $output in
@@ -97,6 +108,7 @@ for ((round = 0; round < 150; round++)); do
         *) ((status == 2)) || status=1 ;;
         esac
     fi
+    [[ -z $output_only ]] || status=2
     if ((RANDOM % 12 == 0)); then
         pick --frobnicate --sort=3 --canonical= -x -cx --kmer-size=3
         line=("$picked" "${line[@]}") status=2
@@ -117,6 +129,16 @@ for ((round = 0; round < 150; round++)); do
 
     wanted=wanted/$k$canonical
     ((!is_array)) || wanted=wanted/array
+    if [[ -n $sink ]]; then
+        awk -F '\t' -v OFS='\t' -v times=$times -v least="$least" \
+            '$2 * times >= least { print $1, $2 * times }' $wanted >wanted/now
+        if [[ -n $histogram ]]; then
+            cut -f 2 wanted/now | sort -n | uniq -c | awk -v OFS='\t' '{ print $2, $1 }' >wanted/histogram
+            mv wanted/histogram wanted/now
+            sorted=1
+        fi
+        wanted=wanted/now
+    fi
     for stream in streams/1 streams/3; do
         [[ $(head -n 1 $stream) == before ]] || failed "$said: $stream has lost what it held"
         sed -i 1d $stream
@@ -126,7 +148,7 @@ for ((round = 0; round < 150; round++)); do
     '') ;;
     *.npy)
         # Pairs of a key, one byte of the array or eight of a k-mer, and a count of eight bytes.
-        size=$((128 + $(wc -l <"$wanted") * (is_array ? 9 : 16)))
+        size=$((128 + $(wc -l <"$wanted") * (is_array && !${#histogram} ? 9 : 16)))
         [[ $(stat -c %s "$sink") == "$size" ]] || failed "$said: $sink has not $size bytes"
         ;;
     *)
