@@ -113,18 +113,18 @@ struct counter {
 
 static uint32_t parse_number(const char *text, const char *option, uint32_t least, uint32_t most)
 {
-    uint32_t number = 0;
+    uint64_t number = 0;
     bool good = *text != '\0';
 
     for (const char *c = text; *c != '\0' && good; c++) {
         good = *c >= '0' && *c <= '9' && number <= most;
-        number = number * 10 + (uint32_t)(*c - '0');
+        number = number * 10 + (uint64_t)(*c - '0');
     }
     if (!good || number < least || number > most)
         fail_usage("%s: '%s' is not a whole number from %" PRIu32 " to %" PRIu32
                    "; see bulkhash count --help",
                    option, text, least, most);
-    return number;
+    return (uint32_t)number;
 }
 
 static bool ends_in_npy(const char *path)
@@ -432,6 +432,10 @@ static struct stat *look_at_files(struct counter *counter, const struct options 
             fail_usage("-: standard input can be read once, and it was named twice");
         has_standard |= is_standard;
         if ((is_standard ? fstat(STDIN_FILENO, &status[i]) : stat(file, &status[i])) != 0)
+            fail("%s: cannot be opened: %s", file, strerror(errno));
+        if (S_ISDIR(status[i].st_mode))
+            fail("%s: is a folder; name a file in it", file);
+        if (!is_standard && access(file, R_OK) != 0)
             fail("%s: cannot be opened: %s", file, strerror(errno));
         is_known &= S_ISREG(status[i].st_mode);
         counter->size += S_ISREG(status[i].st_mode) ? (uint64_t)status[i].st_size : 0;

@@ -1,7 +1,8 @@
 /*
- * The reader of FASTA and FASTQ (see fasta.h). It is a walk over a buffer with two flags: whether we stand at
- * the start of a line, where '>' begins a record, and whether we are inside such a header line.
- * Line ends are found with memchr(); nothing is copied.
+ * The reader of FASTA and FASTQ (see fasta.h). It is a walk over a buffer with two flags:
+ * whether we stand at the start of a line, where '>' begins a record, and whether we are inside such a
+ * header line. Of FASTQ it also knows which of a record's lines it is in. Line ends are found with
+ * memchr(); nothing is copied.
  */
 #include "fasta.h"
 
@@ -33,7 +34,7 @@ void fasta_open(struct fasta *fasta, const char *path)
     input_open(&fasta->input, path);
     fasta->buffer = malloc(buffer_bytes);
     if (fasta->buffer == NULL)
-        fail("%s: no memory to read it; free some and try again", path);
+        fail("%s: no memory to read it; free some and try again", fasta->input.path);
     fasta->at_line_start = true;
 
     do {
@@ -122,7 +123,7 @@ static void end_fastq_line(struct fasta *fasta)
     case FASTQ_LETTERS: break;
     case FASTQ_PLUS: fasta->part = FASTQ_QUALITIES; break;
     case FASTQ_QUALITIES:
-        /* CR LF ends the line of the plus twice: then there are none yet. */
+        /* None at all: the LF behind the CR of the line of the plus ends an empty line. */
         if (fasta->qualities > 0 && fasta->qualities < fasta->letters && fasta->lines == 1)
             fail_record(fasta, "has fewer qualities than letters");
     }
@@ -163,7 +164,8 @@ static void begin_record(struct fasta *fasta)
 enum fasta_event fasta_next(struct fasta *fasta, const unsigned char **letters, size_t *count)
 {
     for (;;) {
-        if (fasta->begin == fasta->end && !refill(fasta)) {
+        if (fasta->at_end || (fasta->begin == fasta->end && !refill(fasta))) {
+            fasta->at_end = true;
             if (fasta->is_fastq && !is_whole(fasta))
                 fail_record(fasta, "is cut short by the end of the file");
             return FASTA_END;

@@ -6,8 +6,9 @@
  *             ACGT                         +            and anything
  *                                          IIIIIIII     a quality for each letter
  *
- * Letters and qualities of a FASTQ record may have several lines. Where the letters have one, so have the
- * qualities, and so a record that lacks some is seen at the end of that line.
+ * Letters and qualities of a FASTQ record may have several lines. Where the letters have one line the
+ * qualities have one too: a record that lacks some is refused at the end of that line. A blank counts as a
+ * letter, or as a quality.
  * The caller gets a file of any size in order, a piece of a line at a time, and never holds a
  * whole record: chromosomes of several thousand million letters need no more memory than a short
  * read. Lines may end in LF, CR LF or CR, and the last one may have no end.
@@ -38,6 +39,7 @@ struct fasta {
     size_t name_length;
     bool name_complete;
     bool is_fastq;
+    bool at_end;
     enum fastq_part part;
     uint64_t letters, qualities, lines; /* of the record so far; lines of letters */
 };

@@ -389,7 +389,7 @@ BH_API void bh_table_destroy(bh_table *table);
  * table     not NULL.
  * keys      n keys of key_bytes each, aligned to key_bytes; NULL only when n is 0.
  * values    n values of value_bytes each, aligned to value_bytes; may be NULL when value_bytes
- *           is 0 or n is 0. Inputs may be the same array or overlap each other.
+ *           is 0 or n is 0, and where a function says so (bh_find, bh_reduce). Inputs may be the same array or overlap each other.
  * n         any 64-bit number; 0 is BH_OK whatever the arrays are.
  * outcomes  receives n bytes, a bh_outcome each; may be NULL. An output array must not overlap
  *           any other array of the call.
@@ -430,8 +430,8 @@ BH_API void bh_table_destroy(bh_table *table);
  *   - A table that holds fewer keys than max_fill allows refuses none as long as less than 0.97 of its
  *     slots are in use (0.95 with 4 slots in a bucket, 0.93 with 3; 0.95 times that while its subtables
  *     differ in size), unless keys that collide on purpose were sent to a table with a fixed seed.
- *   - Refusing keys costs about as much as placing them, also when the call is repeated. Beyond that
- *     fill BH_DYCUCKOO searches for a place as far as insertions and erasures have paid for it: one look
+ *   - Refusing keys costs about as much as placing them, also when the call is repeated. Beyond the
+ *     fill just named BH_DYCUCKOO searches for a place as far as insertions and erasures have paid for it: one look
  *     at a bucket for each key inserted, 16 for each key erased.
  *   - For placing and refusing keys BH_DYCUCKOO holds the table alone for at most 40,960 looks at
  *     buckets at a time (on a GPU 7,680). Passes over the table come on top: each doubling of a subtable
@@ -442,7 +442,7 @@ BH_API void bh_table_destroy(bh_table *table);
  *
  * Returns
  *   BH_OK
- *   BH_ERR_ARGUMENT     an array is NULL, misaligned, overlaps another or ends beyond memory
+ *   BH_ERR_ARGUMENT     an array that may not be NULL is, or one is misaligned, overlaps another or ends beyond memory
  *   BH_ERR_UNSUPPORTED  bh_reduce on a table without values
  *   BH_ERR_FULL         see above. On a CPU not from calls that cannot insert
  *   BH_ERR_MEMORY       see above. On a CPU not from calls that cannot insert. On a GPU every call may
@@ -479,8 +479,9 @@ BH_API bh_status bh_update(bh_table *table, const void *keys, const void *values
  *   BH_ADD_FLOAT                  adds as float (values of 4 bytes) or double (8 bytes), each addition
  *                                 rounded to nearest. In which order equal keys are added, and whether
  *                                 those of one call are added up first, is not specified, so the last
- *                                 bits of a sum may differ from run to run; with
- *                                 BH_DUPLICATES_ORDERED each is added to the value there by its index.
+ *                                 bits of a sum may differ from run to run. With
+ *                                 BH_DUPLICATES_ORDERED equal keys are added one by one in index order;
+ *                                 on cores such a call runs in the calling thread.
  *                                 A NaN stays one; its other bits are not specified
  *
  * Outcomes: BH_INSERTED, BH_ASSIGNED. Another op, or values NULL with another op than BH_ADD, is

@@ -15,7 +15,7 @@
  *             BH_ASSIGNED: the value is changed; BH_ERASED: the key goes
  * absent      the outcome for a key that is not there. BH_INSERTED: it is inserted with the caller's
  *             value
- * reads       1: the caller's value is read
+ * reads       1: the caller's value is read; where a call that reduces has none, it is 1
  * writes      1: where the outcome is BH_FOUND the key's value is written to the caller's array
  * joins       how a value that is there and one that is given become one: BH_INSERT, the one given;
  *             BH_INSERT_NEW, the one that is there; else an operation on both, which tables without

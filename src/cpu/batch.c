@@ -92,6 +92,25 @@ static uint64_t take_sorted(call *c, worker *w)
     return first;
 }
 
+/* The values of a slice whose elements are counted. */
+#define TIMES_8(...)                                                                               \
+    __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__,     \
+        __VA_ARGS__
+#define TIMES_4096(...) TIMES_8(TIMES_8(TIMES_8(TIMES_8(__VA_ARGS__))))
+static const uint32_t ones4[] = {TIMES_4096(1)};
+static const uint64_t ones8[] = {TIMES_4096(1)};
+
+_Static_assert(sizeof ones4 / sizeof *ones4 >= BH_SLICE_MOST, "ones for a whole slice");
+
+static const void *values_of(const bh__batch *batch, uint64_t first, uint32_t value_bytes)
+{
+    if (batch->values)
+        return (const unsigned char *)batch->values + first * value_bytes;
+    if (batch->ops || !value_bytes || !BH_OP_READS(batch->op))
+        return NULL;
+    return value_bytes == 4 ? (const void *)ones4 : ones8;
+}
+
 /* Points a worker at the next elements of the call; answers 0 when there are none. */
 static int take_slice(call *c, worker *w)
 {
@@ -102,7 +121,7 @@ static int take_slice(call *c, worker *w)
     if (first >= b->n)
         return 0;
     w->slice.keys = (const unsigned char *)b->keys + first * o->key_bytes;
-    w->slice.values = b->values ? (const unsigned char *)b->values + first * o->value_bytes : NULL;
+    w->slice.values = values_of(b, first, o->value_bytes);
     w->slice.values_out =
         b->values_out ? (unsigned char *)b->values_out + first * o->value_bytes : NULL;
     w->slice.outcomes = b->outcomes ? b->outcomes + first : NULL;

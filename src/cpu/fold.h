@@ -75,10 +75,7 @@ BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
     const bh_system *system = slice->system;
     BH_DESIGN(fold) *fold = (BH_DESIGN(fold) *)system->allocate(system->state, sizeof *fold);
     const BH_KEY *keys = (const BH_KEY *)slice->keys;
-    const BH_VALUE *values = (const BH_VALUE *)slice->values, one = 1;
-    const BH_VALUE *given = values ? values : &one;
-    const uint32_t every =
-        values ? UINT32_MAX : 0; /* without values each element brings that one */
+    const BH_VALUE *values = (const BH_VALUE *)slice->values;
     uint16_t *list = slice->list;
     const uint32_t listed = slice->listed;
     uint32_t runs = 0, twins = 0, i;
@@ -99,7 +96,7 @@ BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
 
         *place = first;
         fold->sum[at] = 0;
-        fold->sum[first] = (BH_VALUE)(fold->sum[first] + given[at & every]);
+        fold->sum[first] = (BH_VALUE)(fold->sum[first] + values[at]);
         fold->run[runs] = at;
         runs += !is_twin;
         fold->twin[twins] = at;

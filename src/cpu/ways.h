@@ -5,6 +5,8 @@
  *     a table whose design performs its own calls             PERFORM    the design's policy
  *     changes in a table with BH_DUPLICATES_ORDERED:
  *       2^15 elements and more, and several threads           SEGMENTS   ordered.c
+ *         (not sums of floats alone, whose bits depend on
+ *         the order: BH_OP_ROUNDS)
  *       all others                                            IN_ORDER   the calling thread
  *     all others, which run as if concurrent:
  *       lookups that name a seed (by_hash)                    SORTED     sorted.h

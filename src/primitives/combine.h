@@ -41,21 +41,35 @@ BH_FN uint64_t bh_add_floats(uint32_t bytes, uint64_t a, uint64_t b)
     }
 }
 
+/* Signed numbers are in the order of unsigned ones when their sign bits are turned. */
+BH_FN int bh_is_less_signed(uint32_t bytes, uint64_t a, uint64_t b)
+{
+    const uint64_t sign = bytes == 4 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
+
+    return (a ^ sign) < (b ^ sign);
+}
+
+/* Apart, where the operation is no constant: kernels of mixed operations are shorter without. */
+BH_FN_RARE uint64_t bh_combine_rare(uint32_t op, uint32_t bytes, uint64_t a, uint64_t b)
+{
+    switch (op) {
+    case BH_MIN_SIGNED: return bh_is_less_signed(bytes, b, a) ? b : a;
+    case BH_MAX_SIGNED: return bh_is_less_signed(bytes, a, b) ? b : a;
+    case BH_ADD_FLOAT: return bh_add_floats(bytes, a, b);
+    default: return a;
+    }
+}
+
 /* `a` and then `b`, of `bytes` bytes each, as one. `op` is what BH_OP_JOINS() answers. */
 BH_FN uint64_t bh_combine(uint32_t op, uint32_t bytes, uint64_t a, uint64_t b)
 {
-    /* Signed numbers are in the order of unsigned ones when their sign bits are turned. */
-    const uint64_t sign = bytes == 4 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
-
     switch (op) {
     case BH_INSERT: return b;
+    case BH_INSERT_NEW: return a;
     case BH_ADD: return a + b;
     case BH_MIN: return b < a ? b : a;
     case BH_MAX: return b > a ? b : a;
-    case BH_MIN_SIGNED: return (b ^ sign) < (a ^ sign) ? b : a;
-    case BH_MAX_SIGNED: return (b ^ sign) > (a ^ sign) ? b : a;
-    case BH_ADD_FLOAT: return bh_add_floats(bytes, a, b);
-    default: return a;
+    default: return bh_combine_rare(op, bytes, a, b);
     }
 }
 

@@ -125,8 +125,8 @@ typedef struct bh__primitives {
     int (*sort_by_key)(const bh__where *where, const bh__sort *sort);
 
     /* Of each run of equal keys (sorted, or not: a run is what lies together) one row: the key, and
-     * its values combined by `op` in their own width: BH_ADD, BH_MIN, BH_MAX, or BH_INSERT for the
-     * last and BH_INSERT_NEW for the first. `starts` (may be NULL) receives the index of each run's
+     * its values combined by `op` in their own width: an operation of bh_reduce, or BH_INSERT for the
+     * last and BH_INSERT_NEW for the first. In which order floats are added is not specified. `starts` (may be NULL) receives the index of each run's
      * first row, 8 bytes. values and values_out may be NULL together. *runs receives how many. The
      * outputs have room for all runs. */
     int (*reduce_by_key)(const bh__where *where, bh_op op, const void *keys, uint32_t key_bytes,

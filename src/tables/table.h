@@ -141,7 +141,7 @@ typedef struct bh__kernels {
 typedef struct bh__batch {
     const uint8_t *ops; /* NULL: all do `op` */
     const void *keys;
-    const void *values;
+    const void *values; /* of operations that read them; NULL: 1 each (BH_ADD alone) */
     void *values_out;
     uint8_t *outcomes;
     uint64_t n;

@@ -36,6 +36,7 @@
 #define BH_FN_RARE static __device__ __noinline__
 #define BH_BRINGS 0
 #define BH_QUIET BH_CUDA_QUIET
+#define BH_BLANKS 1
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1

@@ -19,6 +19,9 @@
 
 #define BH_BRINGS 1
 #define BH_QUIET 0
+#ifndef BH_BLANKS
+#define BH_BLANKS 0
+#endif
 
 BH_FN uint32_t bh_load32(const void *p)
 {

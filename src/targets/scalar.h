@@ -6,6 +6,9 @@
 #ifndef BH_TARGETS_SCALAR_H
 #define BH_TARGETS_SCALAR_H
 
+/* The module for GPUs that needs none (tests/fake) runs this text. */
+#define BH_BLANKS 1
+
 #include "targets/prefetch.h"
 #include "targets/words_load.h"
 

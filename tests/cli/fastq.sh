@@ -88,5 +88,8 @@ expect_sentence 1 'reads.fa: is the input file' -k 2 plain.fq reads.fa -o reads.
 expect_sentence 2 'min-count: .*add --output' -k 2 plain.fq --min-count 2
 expect_sentence 2 'histogram: .*add --output' -k 2 plain.fq --histogram
 expect_sentence 2 "min-count: '0' is not" -k 2 plain.fq --min-count 0 -o x.tsv
+expect_sentence 2 "min-count: '4294967297' is not" -k 2 plain.fq -m 4294967297 -o x.tsv
+mkdir folder
+expect_sentence 1 'folder: is a folder' -k 2 plain.fq folder -o x.tsv
 expect_sentence 2 'one array at a time' a.npy b.npy
 finish

@@ -856,7 +856,8 @@ static void ordered_floats(void **state)
             bh_table *table = table_with(context, &options);
             for (int round = 0; round < 4; round++) {
                 const int operation = round % 2 ? BATCH_APPLY : BH_ADD_FLOAT;
-                const uint64_t n = test_scaled(8000);
+                // So many that several threads would share the call, were the order no matter.
+                const uint64_t n = 40000;
                 batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
                 uint64_t *given = test_allocate(n * sizeof *given);
 

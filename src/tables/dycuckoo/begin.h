@@ -41,7 +41,7 @@ typedef struct BH_DY(op) {
 /* The value that an element of the slice brings. Only those that reduce may have none: then it is 1. */
 BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
 {
-    if (BH_OP_REDUCES(kind))
+    if (BH_BLANKS && BH_OP_REDUCES(kind))
         return (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
     return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
 }
