@@ -29,10 +29,10 @@ if [[ $parts == *" build "* || $parts == *" test "* ]]; then
     need gcc has_command gcc
     need libc6-dev has_header pthread.h
     need zlib1g-dev has_header zlib.h
+    need pkg-config has_command pkg-config # README.md compiles a program with it
 fi
 if [[ $parts == *" test "* ]]; then
     need g++ has_command g++
-    need pkg-config has_command pkg-config
     need libcmocka-dev has_header cmocka.h
     need clang has_command clang
     need clang-format has_command clang-format
