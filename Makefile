@@ -81,6 +81,7 @@ test-long: ## Run what `make test` leaves out, then go on with fresh seeds for H
 	$(call BUILD,release)
 	$(call TEST,asan) -C rest -L '^rest$$'
 	$(call TEST,tsan) -C rest -L '^rest$$'
+	$(call TEST,release) -C rest -L '^rest$$'
 	@JOBS=$(JOBS) scripts/test-long.sh build/release $(HOURS)
 
 sanitize-gpu: ## Run compute-sanitizer over small tables (where there is a GPU).
