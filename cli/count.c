@@ -415,8 +415,8 @@ static void counter_close(struct counter *counter)
     pthread_mutex_destroy(&counter->lock);
 }
 
-/* Looks at all files before the first is read: that they are there, how large they are in all, and that
- * none is the output. */
+/* Looks at all files before the first is read: that they can be read, and how large they are in all.
+ * Answers their statuses, by which output_open() knows them. */
 static struct stat *look_at_files(struct counter *counter, const struct options *options)
 {
     struct stat *status = calloc((size_t)options->file_count, sizeof *status);

@@ -106,7 +106,7 @@ static const void *values_of(const bh__batch *batch, uint64_t first, uint32_t va
 {
     if (batch->values)
         return (const unsigned char *)batch->values + first * value_bytes;
-    if (batch->ops || !value_bytes || !BH_OP_READS(batch->op))
+    if (!bh__counts_keys(batch))
         return NULL;
     return value_bytes == 4 ? (const void *)ones4 : ones8;
 }

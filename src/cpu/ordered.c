@@ -88,8 +88,8 @@ static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
     const uint64_t key_bytes = o->table->options.key_bytes;
     const uint64_t given_bytes = batch->values ? o->table->options.value_bytes : 0;
     /* Elements that are counted bring no values, and their segments have some. */
-    const int counts_keys = !batch->values && !batch->ops && BH_OP_REDUCES(batch->op);
-    const uint64_t value_bytes = counts_keys ? o->table->options.value_bytes : given_bytes;
+    const uint64_t value_bytes =
+        bh__counts_keys(batch) ? o->table->options.value_bytes : given_bytes;
     const int mixed = batch->ops != NULL;
     const int answers = mixed || batch->outcomes || batch->values_out;
     const uint64_t if_mixed = mixed ? rows : 0, if_answers = answers ? rows : 0;

@@ -412,6 +412,12 @@ static inline bh__slice_kind bh__slice_kind_of(const bh__batch *whole)
     }
 }
 
+/* Whether a call's elements bring no values and are counted: each brings 1. */
+static inline int bh__counts_keys(const bh__batch *whole)
+{
+    return !whole->ops && !whole->values && BH_OP_REDUCES(whole->op);
+}
+
 /* Whether a call may bring new keys. */
 static inline int bh__takes_room(const bh__batch *whole)
 {

@@ -7,7 +7,7 @@ set -euo pipefail
 build=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 command -v pkg-config >/dev/null || { echo "skipped: no pkg-config"; exit 77; }
-place=$(mktemp -d "${TMPDIR:-/tmp}/bulkhash-readme.XXXXXX")
+place=$(mktemp -d --suffix .bulkhash-readme)
 trap 'rm -rf "$place"' EXIT
 export HOME=$place/home
 mkdir "$HOME" "$place/clone"

@@ -169,12 +169,6 @@ static int tells(const bh__effects *e)
     return e->runs.ops || e->runs.outcomes || e->runs.values_out;
 }
 
-/* Whether elements that bring no values are counted. */
-static int counts_keys(const bh__effects *e)
-{
-    return !e->runs.ops && !e->runs.values && BH_OP_REDUCES(e->runs.op);
-}
-
 /* Sorts the elements by key and cuts them into runs, with the values of each joined. BH_ERR_MEMORY,
  * without a sentence: for want of memory, or because the GPU was lost. */
 static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
@@ -208,7 +202,8 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
                           joins ? k->values : NULL, joins ? o->value_bytes : 0, count, k->unique,
                           joins ? k->after : NULL, k->starts, &e->runs.count))
         return BH_ERR_MEMORY;
-    error = counts_keys(e) ? c->cuda->module->effects(c->cuda->gpu, BH_EFFECTS_COUNT, e) : 0;
+    error =
+        bh__counts_keys(c->batch) ? c->cuda->module->effects(c->cuda->gpu, BH_EFFECTS_COUNT, e) : 0;
     if (error)
         return bh__call_failed(c, error);
     return in_hand(c) || !tells(e) ? BH_OK : mark_heads(c, &where, k, e);
@@ -274,7 +269,8 @@ static bh_status change_at_once(bh__call *c, uint64_t count)
     if (status == BH_ERR_MEMORY)
         return bh__cuda_alive(c->cuda) ? BH_ERR_DEVICE : no_memory(count);
     array[BH_ARRAY_KEYS] = (unsigned char *)k.unique;
-    array[BH_ARRAY_VALUES] = e.runs.values || counts_keys(&e) ? (unsigned char *)k.after : NULL;
+    array[BH_ARRAY_VALUES] =
+        e.runs.values || bh__counts_keys(c->batch) ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_VALUES_OUT] = e.runs.values_out ? (unsigned char *)k.after : NULL;
     array[BH_ARRAY_OPS] = NULL;
     if (!status && in_hand(c))
