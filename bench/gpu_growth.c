@@ -63,9 +63,9 @@ static int compare_tables(const work *w, result *r, const couple *c, gpu_call *c
 static int make_tables(const work *w, couple *c, uint32_t repetition)
 {
     c->table_first = (int)(repetition % 2);
-    if (!gpu_table_of(w->b, BH_SCHEDULE_AUTO, BEGIN_KEYS, &c->table))
+    if (!gpu_table_of(w->b, BEGIN_KEYS, &c->table))
         return 0;
-    if (gpu_table_of(w->b, BH_SCHEDULE_AUTO, w->n, &c->beside))
+    if (gpu_table_of(w->b, w->n, &c->beside))
         return 1;
     bh_table_destroy(c->table);
     return 0;

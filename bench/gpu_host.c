@@ -121,7 +121,7 @@ static void run_repetition(const work *w, uint32_t repetition)
     fill_half(w->b, p->mixed, p->keys, w->absent, w->n);
     memcpy(w->pageable.keys, p->keys, w->n * s->key_bytes);
     memcpy(w->pageable.mixed, p->mixed, w->n * s->key_bytes);
-    if (!gpu_table_of(w->b, BH_SCHEDULE_AUTO, w->n, &insert.table)) {
+    if (!gpu_table_of(w->b, w->n, &insert.table)) {
         gpu_unsupported(w->results, RESULTS);
         return;
     }

@@ -18,7 +18,7 @@ static uint64_t table_bytes(const bench *b, uint64_t n)
     bh_table *table;
     uint64_t bytes;
 
-    if (!gpu_table_of(b, BH_SCHEDULE_AUTO, n, &table))
+    if (!gpu_table_of(b, n, &table))
         return n * (b->settings.key_bytes + b->settings.value_bytes);
     bytes = stats_of(table).bytes_total;
     bh_table_destroy(table);

@@ -18,20 +18,21 @@
 static const struct {
     const char *name; /* behind that of the operation */
     bh_schedule is;
+    bh_gpu_schedule compared;
 } schedules[] = {
-    {"", BH_SCHEDULE_AUTO},
-    {", thread", BH_SCHEDULE_THREAD},
-    {", tile of 4", BH_SCHEDULE_TILE4},
-    {", tile of 8", BH_SCHEDULE_TILE8},
-    {", tile of 16", BH_SCHEDULE_TILE16},
-    {", tile of 32", BH_SCHEDULE_TILE32},
-    {", lanes", BH_SCHEDULE_LANES},
-    {", voter of 4", BH_SCHEDULE_VOTER4},
-    {", voter of 8", BH_SCHEDULE_VOTER8},
-    {", voter of 16", BH_SCHEDULE_VOTER16},
-    {", voter of 32", BH_SCHEDULE_VOTER32},
-    {", in order", BH_SCHEDULE_WINDOW},
-    {", by region", BH_SCHEDULE_REGIONS},
+    {"", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_DEFAULT},
+    {", thread", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_THREAD},
+    {", tile of 4", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE4},
+    {", tile of 8", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE8},
+    {", tile of 16", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE16},
+    {", tile of 32", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE32},
+    {", lanes", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_LANES},
+    {", voter of 4", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER4},
+    {", voter of 8", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER8},
+    {", voter of 16", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER16},
+    {", voter of 32", BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER32},
+    {", in order", BH_SCHEDULE_WINDOW, BH_GPU_SCHEDULE_DEFAULT},
+    {", by region", BH_SCHEDULE_REGIONS, BH_GPU_SCHEDULE_DEFAULT},
 };
 
 #define SCHEDULES (sizeof schedules / sizeof schedules[0])
@@ -182,7 +183,8 @@ static bh_table *run_schedule(const work *w, uint32_t schedule)
     bh_table *table;
     uint32_t i;
 
-    if (!gpu_table_of(w->b, schedules[schedule].is, w->n, &table)) {
+    if (!gpu_scheduled_table_of(w->b, schedules[schedule].is, schedules[schedule].compared, w->n,
+                                &table)) {
         gpu_unsupported(results, BY_SCHEDULE);
         return NULL;
     }
@@ -425,7 +427,7 @@ static void run_skewed(const work *w, uint32_t salt)
     gpu_call c;
     double taken;
 
-    if (!gpu_table_of(w->b, BH_SCHEDULE_AUTO, w->n, &table))
+    if (!gpu_table_of(w->b, w->n, &table))
         return;
     fill_zipf(w->b, w->mixed.host, w->keys.host, w->n, salt);
     to_device(w->b, &w->mixed);

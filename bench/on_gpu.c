@@ -221,10 +221,20 @@ static bh_table_options options_for(const bench *b, uint64_t capacity)
     return options;
 }
 
-int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table)
+int gpu_table_of(const bench *b, uint64_t capacity, bh_table **table)
+{
+    return gpu_scheduled_table_of(b, BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_DEFAULT, capacity, table);
+}
+
+int gpu_scheduled_table_of(const bench *b, bh_schedule schedule, bh_gpu_schedule compared,
+                           uint64_t capacity, bh_table **table)
 {
     bh_table_options options = options_for(b, capacity);
+    bh_experimental_options experimental;
 
+    bh_experimental_options_init(&experimental);
+    experimental.gpu_schedule = compared;
+    options.experimental = &experimental;
     options.schedule = schedule;
     return done(bh_table_create(b->context, &options, table));
 }
@@ -360,7 +370,7 @@ static void warm_up(const bench *b)
     to_device(b, &keys);
     check_gpu(gpu_there->fill(b->on_gpu->gpu, values.device, 0, values.bytes));
     check_gpu(gpu_there->fill(b->on_gpu->gpu, ops.device, BH_FIND, ops.bytes));
-    if (gpu_table_of(b, BH_SCHEDULE_AUTO, 1, &c.table)) {
+    if (gpu_table_of(b, 1, &c.table)) {
         for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
             c.what = kinds[i];
             if (!gpu_timed(b, &c, &taken) && !i)

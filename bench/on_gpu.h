@@ -84,7 +84,11 @@ double gpu_copying(const bench *b, uint64_t bytes);
 /* --- tables and calls ---------------------------------------------------------------------- */
 
 /* A table of the settings' design and widths. Answers 0 when that cannot be had. */
-int gpu_table_of(const bench *b, bh_schedule schedule, uint64_t capacity, bh_table **table);
+int gpu_table_of(const bench *b, uint64_t capacity, bh_table **table);
+
+/* The same with a schedule, or one of those to compare. */
+int gpu_scheduled_table_of(const bench *b, bh_schedule schedule, bh_gpu_schedule compared,
+                           uint64_t capacity, bh_table **table);
 
 /* The same with BH_DUPLICATES_ORDERED. */
 int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/structs.h"
 
 #define TEXT2(x) #x
 #define TEXT(x) TEXT2(x)
@@ -13,23 +14,13 @@ const char *bh_version(void)
     return TEXT(BH_VERSION_MAJOR) "." TEXT(BH_VERSION_MINOR) "." TEXT(BH_VERSION_PATCH);
 }
 
-bh_status bh__check_struct(const char *name, uint64_t given, uint64_t known)
-{
-    if (given == known)
-        return BH_OK;
-    return bh__fail(BH_ERR_ARGUMENT,
-                    "%s.struct_size is %llu and this library knows %llu: set it to the size of "
-                    "the struct, or call its init function",
-                    name, (unsigned long long)given, (unsigned long long)known);
-}
-
 void bh_context_options_init_sized(bh_context_options *options, uint64_t struct_size)
 {
     bh_context_options all;
 
     memset(&all, 0, sizeof all);
-    all.struct_size = struct_size;
-    memcpy(options, &all, struct_size < sizeof all ? struct_size : sizeof all);
+    all.struct_size = sizeof all;
+    bh__init_struct(options, struct_size, &all);
 }
 
 /* A caller who replaces some functions must still bring all of them. */
@@ -62,11 +53,6 @@ static int gpu_of(const char *device)
 
 static bh_status check_options(const bh_context_options *o, int gpu)
 {
-    bh_status status =
-        bh__check_struct("bh_context_options", o->struct_size, sizeof(bh_context_options));
-
-    if (status)
-        return status;
     if (o->pages != BH_PAGES_AUTO && o->pages != BH_PAGES_SMALL && o->pages != BH_PAGES_LAZY)
         return bh__fail(BH_ERR_ARGUMENT, "pages is %d, which is no page policy", (int)o->pages);
     if (o->threads > 4096)
@@ -75,10 +61,18 @@ static bh_status check_options(const bh_context_options *o, int gpu)
         return bh__fail(BH_ERR_ARGUMENT, "the executor lacks a function");
     if (o->cuda_stream && gpu < 0)
         return bh__fail(BH_ERR_ARGUMENT, "cuda_stream is set for a CPU context");
-    if (!o->system)
-        return BH_OK;
-    status = bh__check_struct("bh_system", o->system->struct_size, sizeof(bh_system));
-    if (!status && !complete(o->system))
+    return BH_OK;
+}
+
+/* The system functions of a context: the library's own, and those that the program brings. */
+static bh_status take_system(const bh_system *given, bh_system *system)
+{
+    bh_status status = BH_OK;
+
+    bh_system_default(system);
+    if (given)
+        status = bh__take_struct(&bh__system_struct, system, given);
+    if (!status && !complete(system))
         status = bh__fail(BH_ERR_ARGUMENT, "the system lacks a function: fill it with "
                                            "bh_system_default() and replace what you like");
     return status;
@@ -117,7 +111,7 @@ static bh_status init_cuda(bh_context *made, int gpu, const bh_context_options *
 bh_status bh_context_create(const char *device, const bh_context_options *options,
                             bh_context **context)
 {
-    bh_context_options defaults;
+    bh_context_options all;
     bh_context *made;
     bh_system system;
     bh_status status;
@@ -133,24 +127,21 @@ bh_status bh_context_create(const char *device, const bh_context_options *option
         return bh__fail(BH_ERR_ARGUMENT,
                         "there is no device \"%.40s\": use \"cpu\", \"cuda\" or \"cuda:1\"",
                         device);
-    if (!options) {
-        bh_context_options_init(&defaults);
-        options = &defaults;
-    }
-    status = check_options(options, gpu);
+    bh_context_options_init(&all);
+    status = options ? bh__take_struct(&bh__context_options_struct, &all, options) : BH_OK;
+    if (!status)
+        status = check_options(&all, gpu);
+    if (!status)
+        status = take_system(all.system, &system);
     if (status)
         return status;
-    if (options->system)
-        system = *options->system;
-    else
-        bh_system_default(&system);
 
     made = system.allocate(system.state, sizeof *made);
     if (!made)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a context");
     made->system = system;
     made->backend = gpu < 0 ? &made->cpu.backend : &made->cuda.backend;
-    status = gpu < 0 ? bh__cpu_init(&made->cpu, options, &system) : init_cuda(made, gpu, options);
+    status = gpu < 0 ? bh__cpu_init(&made->cpu, &all, &system) : init_cuda(made, gpu, &all);
     if (status) {
         system.release(system.state, made, sizeof *made);
         return status;
@@ -175,17 +166,20 @@ void bh_context_destroy(bh_context *context)
 bh_status bh_context_get_info(const bh_context *context, bh_context_info *info)
 {
     const bh__backend *backend;
+    bh_context_info all;
     bh_status status;
 
     if (!context || !info)
         return bh__fail(BH_ERR_ARGUMENT, "bh_context_get_info: a pointer is NULL");
-    status = bh__check_struct("bh_context_info", info->struct_size, sizeof *info);
+    status = bh__check_struct(&bh__context_info_struct, info);
     if (status)
         return status;
     backend = context->backend;
-    info->device = bh__on_device(backend) ? "cuda" : "cpu";
-    info->target = backend->target;
-    info->threads = backend->executor.width(backend->executor.state);
-    info->pages = backend->memory.pages;
+    all.struct_size = sizeof all;
+    all.device = bh__on_device(backend) ? "cuda" : "cpu";
+    all.target = backend->target;
+    all.threads = backend->executor.width(backend->executor.state);
+    all.pages = backend->memory.pages;
+    bh__give_struct(info, &all);
     return BH_OK;
 }

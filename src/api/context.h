@@ -12,8 +12,4 @@ struct bh_context {
     bh__cuda cuda;
 };
 
-/* Checks the struct_size that begins an options or statistics struct: this version knows one size
- * of each. Writes the error sentence. */
-bh_status bh__check_struct(const char *name, uint64_t given, uint64_t known);
-
 #endif

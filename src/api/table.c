@@ -6,6 +6,7 @@
 #include "api/context.h"
 #include "base/atomic.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "tables/budget.h"
 
 /* An export cursor is a position and, above it, the low bits of the count of changes. */
@@ -18,11 +19,20 @@ void bh_table_options_init_sized(bh_table_options *options, uint64_t struct_size
     bh_table_options all;
 
     memset(&all, 0, sizeof all);
-    all.struct_size = struct_size;
+    all.struct_size = sizeof all;
     all.key_bytes = key_bytes;
     all.value_bytes = value_bytes;
     all.capacity = capacity;
-    memcpy(options, &all, struct_size < sizeof all ? struct_size : sizeof all);
+    bh__init_struct(options, struct_size, &all);
+}
+
+void bh_experimental_options_init_sized(bh_experimental_options *options, uint64_t struct_size)
+{
+    bh_experimental_options all;
+
+    memset(&all, 0, sizeof all);
+    all.struct_size = sizeof all;
+    bh__init_struct(options, struct_size, &all);
 }
 
 /* A thousand numbers are for designs that builds for tests have. */
@@ -33,20 +43,56 @@ static int is_of_tests(bh_design design)
 
 static bh_status check_options(const bh_table_options *o)
 {
-    bh_status status =
-        bh__check_struct("bh_table_options", o->struct_size, sizeof(bh_table_options));
-
-    if (status)
-        return status;
     if ((int)o->design < BH_AUTO || (o->design > BH_WORKINGSET && !is_of_tests(o->design)))
         return bh__fail(BH_ERR_ARGUMENT, "design is %d, which is no bh_design", (int)o->design);
     if ((int)o->duplicates < BH_DUPLICATES_ANY || o->duplicates > BH_DUPLICATES_NONE)
         return bh__fail(BH_ERR_ARGUMENT, "duplicates is %d, which is no bh_duplicates",
                         (int)o->duplicates);
-    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_VOTER32)
+    if ((int)o->schedule < BH_SCHEDULE_AUTO || o->schedule > BH_SCHEDULE_REGIONS)
         return bh__fail(BH_ERR_ARGUMENT, "schedule is %d, which is no bh_schedule",
                         (int)o->schedule);
     return BH_OK;
+}
+
+static bh_status check_experimental(const bh_table_options *o, const bh_experimental_options *e)
+{
+    if ((int)e->gpu_schedule < BH_GPU_SCHEDULE_DEFAULT ||
+        e->gpu_schedule > BH_GPU_SCHEDULE_VOTER32 ||
+        (e->gpu_schedule && o->schedule != BH_SCHEDULE_AUTO))
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "experimental.gpu_schedule is %d with schedule %d; it must be a "
+                        "bh_gpu_schedule, beside BH_SCHEDULE_AUTO",
+                        (int)e->gpu_schedule, (int)o->schedule);
+    if (e->spread != BH_SPREAD_HOME_FIRST && e->spread != BH_SPREAD_THEOREM1)
+        return bh__fail(BH_ERR_ARGUMENT, "experimental.spread is %d, which is no bh_spread",
+                        (int)e->spread);
+    if (e->values_apart > 1 || (e->values_apart && !o->value_bytes))
+        return bh__fail(
+            BH_ERR_ARGUMENT,
+            "experimental.values_apart is %u with values of %u bytes; it must be 0, or 1 "
+            "in a table that has values",
+            e->values_apart, o->value_bytes);
+    if (e->reserved)
+        return bh__fail(BH_ERR_ARGUMENT, "experimental.reserved is %u; it must be 0", e->reserved);
+    return BH_OK;
+}
+
+/* Copies the options into the plan of a table, and makes them whole. */
+static bh_status take_options(const bh_table_options *given, bh_table *plan)
+{
+    bh_table_options *o = &plan->options;
+    bh_experimental_options *e = &plan->experimental;
+    bh_status status;
+
+    bh_table_options_init(o, 0, 0, 0);
+    bh_experimental_options_init(e);
+    status = bh__take_struct(&bh__table_options_struct, o, given);
+    if (!status)
+        status = check_options(o);
+    if (!status && o->experimental)
+        status = bh__take_struct(&bh__experimental_options_struct, e, o->experimental);
+    o->experimental = e;
+    return status ? status : check_experimental(o, e);
 }
 
 /* Writes what the designs of this version for which `wanted` answers so are called: "A, B and C". */
@@ -91,8 +137,8 @@ static bh_status check_schedule(const bh__backend *backend, const bh__policy *po
     const uint32_t device = far ? BH_ON_GPU : BH_ON_CORES;
     char names[128];
 
-    if (o->schedule > BH_SCHEDULE_REGIONS && !far)
-        return bh__fail(BH_ERR_UNSUPPORTED, "schedule %d is for tables on a GPU", (int)o->schedule);
+    if (o->experimental->gpu_schedule && !far)
+        return bh__fail(BH_ERR_UNSUPPORTED, "experimental.gpu_schedule is for tables on a GPU");
     if (o->schedule != BH_SCHEDULE_REGIONS || (policy->regions & device))
         return BH_OK;
     name_designs(names, sizeof names, goes_by_region, device);
@@ -118,15 +164,13 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         *table = NULL;
     if (!context || !options || !table)
         return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: a pointer is NULL");
-    status = check_options(options);
-    if (status)
-        return status;
-
     backend = context->backend;
     memset(&plan, 0, sizeof plan);
     plan.backend = backend;
-    plan.options = *options;
     plan.target = "";
+    status = take_options(options, &plan);
+    if (status)
+        return status;
     if (plan.options.design == BH_AUTO)
         plan.options.design = bh__design_chosen();
     (void)bh__design_at(0, &first);
@@ -157,6 +201,8 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     status = alive(backend);
     if (!status)
         status = plan.policy->create(&plan, table);
+    if (!status)
+        (*table)->options.experimental = &(*table)->experimental; /* not the plan's any more */
     if (!status && (status = alive(backend)) != BH_OK) {
         plan.policy->destroy(*table);
         *table = NULL;
@@ -248,30 +294,33 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
     bh_table *t = (bh_table *)(uintptr_t)table; /* the gate's word is not part of what is const */
     const bh_system *system;
+    bh_table_stats all;
     const void *page;
     bh_status status;
 
     if (!table || !stats)
         return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: a pointer is NULL");
-    status = bh__check_struct("bh_table_stats", stats->struct_size, sizeof *stats);
+    status = bh__check_struct(&bh__table_stats_struct, stats);
     if (status)
         return status;
+    all.struct_size = sizeof all;
     system = &table->backend->memory.system;
     bh__gate_enter_shared(&t->gate, &table->backend->system);
-    stats->keys = bh__keys_settled(table);
-    stats->slots = table->slots;
-    stats->max_keys = table->max_keys;
-    bh__bytes_stats(table, stats);
+    all.keys = bh__keys_settled(table);
+    all.slots = table->slots;
+    all.max_keys = table->max_keys;
+    bh__bytes_stats(table, &all);
     page = table->policy->typical_page(table);
-    stats->grows = table->grows;
-    stats->shrinks = table->shrinks;
-    stats->reseeds = table->reseeds;
-    stats->keys_moved = table->keys_moved;
-    stats->longest_pause_ns = table->longest_pause_ns;
-    stats->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
+    all.grows = table->grows;
+    all.shrinks = table->shrinks;
+    all.reseeds = table->reseeds;
+    all.keys_moved = table->keys_moved;
+    all.longest_pause_ns = table->longest_pause_ns;
+    all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate);
     /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
-    stats->page_bytes = system->page_bytes(system->state, page, 1);
+    all.page_bytes = system->page_bytes(system->state, page, 1);
+    bh__give_struct(stats, &all);
     return BH_OK;
 }
 

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/structs.h"
+
 static void *system_allocate(void *state, uint64_t bytes)
 {
     void *memory = NULL;
@@ -285,7 +287,7 @@ static const char *system_environment(void *state, const char *name)
 
 void bh_system_default_sized(bh_system *system, uint64_t struct_size)
 {
-    bh_system all = {
+    const bh_system all = {
         sizeof all,         NULL,
         system_allocate,    system_release,
         system_reserve,     system_commit,
@@ -297,8 +299,5 @@ void bh_system_default_sized(bh_system *system, uint64_t struct_size)
         system_process_id,  system_environment,
     };
 
-    if (struct_size > sizeof all)
-        struct_size = sizeof all;
-    all.struct_size = struct_size;
-    memcpy(system, &all, struct_size);
+    bh__init_struct(system, struct_size, &all);
 }

@@ -1,4 +1,4 @@
-/* The library's own system functions; what they promise stands in bulkhash.h, chapter 2. */
+/* The library's own system functions; what they promise stands in bulkhash.h, chapter 8. */
 #ifndef BH_BASE_SYSTEM_H
 #define BH_BASE_SYSTEM_H
 

@@ -18,7 +18,7 @@
 #include "base/atomic.h"
 #include "base/gate.h"
 #include "base/operations.h"
-#include "bulkhash/bulkhash.h"
+#include "bulkhash/experimental.h"
 #include "primitives/primitives.h"
 #include "storage/block.h"
 #include "storage/bringer.h"
@@ -285,7 +285,9 @@ struct bh_table {
     const bh__backend *backend;
     const bh__policy *policy;
     const bh__kernels *kernels;
-    bh_table_options options; /* as given, zeros replaced by what was chosen */
+    bh_table_options options; /* as given, zeros replaced by what was chosen; `experimental` points
+                                 to the next */
+    bh_experimental_options experimental;
     bh__gate gate;
 
     /* Counts kept by slices with atomic additions; exact whenever no slice runs. `room` is what is

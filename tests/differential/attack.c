@@ -58,6 +58,7 @@ typedef struct player {
 
 typedef struct scene {
     bh_table_options options;
+    bh_experimental_options experimental;
     bh_table *table;
     watched_system *watched; // NULL: memory is never refused
     bool clears;
@@ -524,7 +525,7 @@ static void draw_fills(bh_table_options *o, rng *random)
                               : highest * (double)(1 + random_below(random, 99)) / 100;
 }
 
-static bh_table_options draw_options(rng *random)
+static bh_table_options draw_options(rng *random, bh_experimental_options *e)
 {
     const test_widths widths = test_all_widths[random_below(random, TEST_WIDTHS)];
     bh_table_options o;
@@ -537,8 +538,10 @@ static bh_table_options draw_options(rng *random)
     o.seed = random_next(random);
     o.seed_fixed = random_below(random, 4) > 0;
     o.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-    o.dycuckoo.spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
-    o.dycuckoo.values_apart = o.value_bytes > 0 && random_below(random, 3) == 0;
+    bh_experimental_options_init(e);
+    e->spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
+    e->values_apart = o.value_bytes > 0 && random_below(random, 3) == 0;
+    o.experimental = e;
     o.hashfight.slots_per_key = 1.03 + (double)random_below(random, 98) / 100;
     o.hashfight.tail_keys = random_below(random, 3) == 0 ? 1 : 0;
     o.schedule = (bh_schedule)random_below(
@@ -575,7 +578,7 @@ static void describe(const scene *s, bh_pages pages, uint32_t threads)
         ", duplicates %d, schedule %d, seed %s%" PRIu64 ", pages %d, %u threads, %u players, "
         "%" PRIu64 "+%" PRIu64 " keys%s%s",
         (int)o->design, o->key_bytes, o->value_bytes, o->capacity, o->dycuckoo.subtables,
-        (int)o->dycuckoo.spread, o->dycuckoo.values_apart, o->hashfight.slots_per_key,
+        (int)o->experimental->spread, o->experimental->values_apart, o->hashfight.slots_per_key,
         o->hashfight.tail_keys, o->min_fill, o->max_fill, o->max_host_bytes, (int)o->duplicates,
         (int)o->schedule, o->seed_fixed ? "" : "not ", o->seed, (int)pages, threads, s->players,
         s->shared, s->own, s->clears ? ", clear" : "", s->watched ? ", refused memory" : "");
@@ -593,7 +596,7 @@ static void attack(uint64_t seed)
     scene s;
 
     memset(&s, 0, sizeof s);
-    s.options = draw_options(&random);
+    s.options = draw_options(&random, &s.experimental);
     s.clears = random_below(&random, 5) == 0;
     s.players = 1 + (uint32_t)random_below(&random, PLAYERS_MOST);
     s.shared = 4 * (1 + random_below(&random, random_below(&random, 2) == 0 ? 4 : 500));

@@ -39,16 +39,19 @@ typedef struct subject {
 
 static void vary_dycuckoo(bh_table_options *options, rng *random)
 {
+    static bh_experimental_options experimental;
+
+    bh_experimental_options_init(&experimental);
+    experimental.values_apart = options->value_bytes > 0 && random_below(random, 3) == 0;
+    experimental.spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
+    options->experimental = &experimental;
     options->dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-    options->dycuckoo.values_apart = options->value_bytes > 0 && random_below(random, 3) == 0;
-    options->dycuckoo.spread =
-        random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
 }
 
 static void vary_dycuckoo_on_gpu(bh_table_options *options, rng *random)
 {
     vary_dycuckoo(options, random);
-    if (options->dycuckoo.values_apart)
+    if (options->experimental->values_apart)
         options->schedule = BH_SCHEDULE_AUTO;
 }
 

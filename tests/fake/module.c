@@ -505,7 +505,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     const fake_design *design = designs;
     fake_kernels *k = made;
 
-    if (o->schedule > BH_SCHEDULE_REGIONS || !scalar)
+    if (o->experimental->gpu_schedule || !scalar)
         return NULL;
     while (design->number != o->design)
         design++;

@@ -74,6 +74,7 @@ typedef struct entry {
 typedef struct scene {
     const char *name;
     bh_table_options options;
+    bh_experimental_options experimental;
     bool may_be_full;
     uint32_t players;
     uint64_t keys;
@@ -650,6 +651,7 @@ static void scene_run(scene *s, bh_context *context, bool filled, rng *random)
     s->seed = random_next(random);
     s->options.seed = random_next(random);
     s->options.seed_fixed = 1;
+    s->options.experimental = &s->experimental;
     s->table = table_with(context, &s->options);
     s->numbers = model_new();
     s->before = test_allocate(s->keys * sizeof *s->before);
@@ -695,8 +697,9 @@ static scene scene_draw(const char *name, rng *random)
     s.options = table_options(widths.key_bytes, widths.value_bytes, 1);
     s.options.duplicates = meanings[random_below(random, TEST_COUNT(meanings))];
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-    s.options.dycuckoo.values_apart = widths.value_bytes > 0 && random_below(random, 3) == 0;
-    s.options.dycuckoo.spread =
+    bh_experimental_options_init(&s.experimental);
+    s.experimental.values_apart = widths.value_bytes > 0 && random_below(random, 3) == 0;
+    s.experimental.spread =
         random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     s.options.max_fill = 0.5 + (double)random_below(random, 46) / 100;
     s.players = 2 + (uint32_t)random_below(random, PLAYERS_MOST - 1);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <bulkhash/bulkhash.h>
+#include <bulkhash/experimental.h>
 
 #include "support/model.h"
 

@@ -132,19 +132,6 @@ static void table_options_out_of_range(void **state)
     options.dycuckoo.subtables = UINT32_MAX;
     check_create(&options, BH_ERR_ARGUMENT, "2^32 - 1 subtables");
 
-    options = table_options(4, 4, 1000);
-    options.dycuckoo.values_apart = 1;
-    options.dycuckoo.spread = BH_SPREAD_THEOREM1;
-    check_create(&options, BH_OK, "both experiments at once");
-    options.dycuckoo.values_apart = 2;
-    check_create(&options, BH_ERR_ARGUMENT, "values_apart 2");
-    options.dycuckoo.values_apart = 0;
-    options.dycuckoo.spread = (bh_spread)2;
-    check_create(&options, BH_ERR_ARGUMENT, "an unknown spread");
-    options = table_options(4, 0, 1000);
-    options.dycuckoo.values_apart = 1;
-    check_create(&options, BH_ERR_ARGUMENT, "values apart in a set");
-
     options = table_options(4, 4, UINT64_MAX);
     check_create(&options, BH_ERR_ARGUMENT, "a capacity beyond all memory");
     options = table_options(8, 8, UINT64_MAX / 2);
@@ -258,12 +245,64 @@ static void unknown_enums(void **state)
     options.duplicates = (bh_duplicates)3;
     check_create(&options, BH_ERR_ARGUMENT, "duplicates 3");
     options = table_options(4, 4, 10);
-    options.schedule = (bh_schedule)13;
-    check_create(&options, BH_ERR_ARGUMENT, "schedule 13");
-    options.schedule = BH_SCHEDULE_TILE8;
-    check_create(&options, BH_ERR_UNSUPPORTED, "schedule of a GPU");
+    options.schedule = (bh_schedule)3;
+    check_create(&options, BH_ERR_ARGUMENT, "schedule 3");
     options.schedule = BH_SCHEDULE_REGIONS;
     check_create(&options, BH_ERR_UNSUPPORTED, "schedule by region, of DyCuckoo");
+}
+
+static void experiments(void **state)
+{
+    bh_table_options options = table_options(4, 4, 1000);
+    bh_experimental_options experimental;
+    bh_table *table = NULL;
+    (void)state;
+
+    options.design = BH_DYCUCKOO;
+    options.experimental = &experimental;
+    bh_experimental_options_init(&experimental);
+    check_create(&options, BH_OK, "no experiment");
+    experimental.values_apart = 1;
+    experimental.spread = BH_SPREAD_THEOREM1;
+    check_create(&options, BH_OK, "both experiments at once");
+    experimental.values_apart = 2;
+    check_create(&options, BH_ERR_ARGUMENT, "values_apart 2");
+    experimental.values_apart = 0;
+    experimental.spread = (bh_spread)2;
+    check_create(&options, BH_ERR_ARGUMENT, "an unknown spread");
+
+    bh_experimental_options_init(&experimental);
+    experimental.reserved = 1;
+    check_create(&options, BH_ERR_ARGUMENT, "something in what is reserved");
+    bh_experimental_options_init(&experimental);
+    experimental.gpu_schedule = (bh_gpu_schedule)11;
+    check_create(&options, BH_ERR_ARGUMENT, "an unknown gpu_schedule");
+    experimental.gpu_schedule = BH_GPU_SCHEDULE_TILE8;
+    check_create(&options, BH_ERR_UNSUPPORTED, "a schedule of a GPU");
+    options.schedule = BH_SCHEDULE_WINDOW;
+    check_create(&options, BH_ERR_ARGUMENT, "two schedules at once");
+
+    options = table_options(4, 0, 1000);
+    options.experimental = &experimental;
+    bh_experimental_options_init(&experimental);
+    experimental.values_apart = 1;
+    check_create(&options, BH_ERR_ARGUMENT, "values apart in a set");
+
+    // What was given is copied: the table goes on with it when it is gone.
+    options = table_options(4, 4, 1);
+    options.design = BH_DYCUCKOO;
+    options.experimental = &experimental;
+    table = table_with(context, &options);
+    memset(&experimental, 0xff, sizeof experimental);
+    for (uint32_t key = 0; key < 20000; key++) // grows
+        check_status(bh_insert(table, &key, &key, 1, NULL), BH_OK);
+    for (uint32_t key = 0; key < 20000; key++) {
+        uint32_t value = 0;
+
+        check_status(bh_find(table, &key, 1, &value, NULL), BH_OK);
+        check(value == key, "key %u has the value %u", key, value);
+    }
+    bh_table_destroy(table);
 }
 
 /* 0, an unknown and a larger struct_size are refused everywhere. */
@@ -278,12 +317,19 @@ static void struct_sizes(void **state)
         bh_context_options context_options;
         bh_context_info info;
         bh_table_stats stats;
+        bh_experimental_options experimental;
         bh_system system;
         const int64_t off[] = {8, -1, -8, 1 << 20, 0};
         const bool zero = i == 4;
 
         options.struct_size = zero ? 0 : options.struct_size + (uint64_t)off[i];
         check_create(&options, BH_ERR_ARGUMENT, "table options of an unknown size");
+
+        options = table_options(4, 4, 10);
+        options.experimental = &experimental;
+        bh_experimental_options_init(&experimental);
+        experimental.struct_size = zero ? 0 : experimental.struct_size + (uint64_t)off[i];
+        check_create(&options, BH_ERR_ARGUMENT, "experimental options of an unknown size");
 
         bh_context_options_init(&context_options);
         context_options.struct_size = zero ? 0 : context_options.struct_size + (uint64_t)off[i];
@@ -319,12 +365,15 @@ static void init_never_overruns(void **state)
     for (uint64_t size = 0; size <= 512; size += 8) {
         unsigned char memory[1024];
         _Alignas(16) unsigned char aligned[1024];
-        for (int which = 0; which < 3; which++) {
+        for (int which = 0; which < 4; which++) {
             memset(aligned, 0x3c, sizeof aligned);
             if (which == 0) {
                 bh_table_options_init_sized((bh_table_options *)(void *)aligned, size, 4, 4, 1);
             } else if (which == 1) {
                 bh_context_options_init_sized((bh_context_options *)(void *)aligned, size);
+            } else if (which == 2) {
+                bh_experimental_options_init_sized((bh_experimental_options *)(void *)aligned,
+                                                   size);
             } else {
                 bh_system_default_sized((bh_system *)(void *)aligned, size);
             }
@@ -810,6 +859,7 @@ int main(void)
         cmocka_unit_test(table_options_out_of_range),
         cmocka_unit_test(extreme_fills),
         cmocka_unit_test(unknown_enums),
+        cmocka_unit_test(experiments),
         cmocka_unit_test(struct_sizes),
         cmocka_unit_test(init_never_overruns),
         cmocka_unit_test(context_arguments),

@@ -373,7 +373,7 @@ static void status_names(void **state)
           bh_status_name((bh_status)-1));
     check(strcmp(bh_status_name((bh_status)0x7fffffff), "unknown status") == 0,
           "2^31 - 1 is called %s", bh_status_name((bh_status)0x7fffffff));
-    check(strcmp(bh_version(), "0.1.0") == 0, "the version is %s", bh_version());
+    check(strcmp(bh_version(), "0.2.0") == 0, "the version is %s", bh_version());
 }
 
 /* Each thread has its own sentence: "" until a call of its own fails. */

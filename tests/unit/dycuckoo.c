@@ -80,13 +80,16 @@ static void every_key_finds_a_place(void **state)
         for (uint32_t d = 2; d <= 8; d += 2) {
             bh_table_options options = table_options(
                 cases[c].widths.key_bytes, cases[c].widths.value_bytes, test_scaled(100000));
+            bh_experimental_options experimental;
             bh_table *table = NULL;
             bh_table_stats stats;
             batch all;
 
             options.max_fill = cases[c].fill;
             options.dycuckoo.subtables = d;
-            options.dycuckoo.values_apart = cases[c].apart;
+            bh_experimental_options_init(&experimental);
+            experimental.values_apart = cases[c].apart;
+            options.experimental = &experimental;
             table = table_with(context, &options);
             all = numbered(cases[c].widths, 0, table_stats(table).max_keys);
             check_status(batch_call(table, BH_INSERT, &all), BH_OK);
@@ -121,12 +124,15 @@ static void fill_stays_between_its_bounds(void **state)
             const test_widths widths = test_all_widths[w];
             const uint64_t most = test_scaled(120000), step = 1 + most / 37;
             bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            bh_experimental_options experimental;
             bh_table *table = NULL;
             uint64_t from = 0, to = 0, most_bytes = 0;
             bh_table_stats stats;
 
             options.dycuckoo.subtables = bounds[b].subtables;
-            options.dycuckoo.values_apart = widths.value_bytes > 0 && b % 2;
+            bh_experimental_options_init(&experimental);
+            experimental.values_apart = widths.value_bytes > 0 && b % 2;
+            options.experimental = &experimental;
             options.min_fill = bounds[b].min_fill;
             options.max_fill = bounds[b].max_fill;
             options.seed = test_seed() + b;
@@ -498,13 +504,16 @@ static void theorem1_spreads(void **state)
 {
     const test_widths widths = {8, 0};
     bh_table_options options = table_options(8, 0, test_scaled(100000));
+    bh_experimental_options experimental;
     bh_table *table = table_with(context, &options);
     uint64_t slots = table_stats(table).slots, held[2], subtable, i;
     batch all;
     (void)state;
 
     bh_table_destroy(table);
-    options.dycuckoo.spread = BH_SPREAD_THEOREM1;
+    bh_experimental_options_init(&experimental);
+    experimental.spread = BH_SPREAD_THEOREM1;
+    options.experimental = &experimental;
     options.dycuckoo.subtables = 2;
     options.max_fill = 0.6;
     // Of the few thousand keys under a sanitizer one seed in some hundred spreads them otherwise.

@@ -16,15 +16,22 @@ enum { KEYS = 400000 };
 
 static const struct {
     bh_schedule schedule;
+    bh_gpu_schedule compared;
     const char *target;
 } schedules[] = {
-    {BH_SCHEDULE_AUTO, "cuda-regions"},    {BH_SCHEDULE_THREAD, "cuda-thread"},
-    {BH_SCHEDULE_TILE4, "cuda-tile4"},     {BH_SCHEDULE_TILE8, "cuda-tile8"},
-    {BH_SCHEDULE_TILE16, "cuda-tile16"},   {BH_SCHEDULE_TILE32, "cuda-tile32"},
-    {BH_SCHEDULE_LANES, "cuda-lanes"},     {BH_SCHEDULE_WINDOW, "cuda"},
-    {BH_SCHEDULE_REGIONS, "cuda-regions"}, {BH_SCHEDULE_VOTER4, "cuda-voter4"},
-    {BH_SCHEDULE_VOTER8, "cuda-voter8"},   {BH_SCHEDULE_VOTER16, "cuda-voter16"},
-    {BH_SCHEDULE_VOTER32, "cuda-voter32"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_DEFAULT, "cuda-regions"},
+    {BH_SCHEDULE_WINDOW, BH_GPU_SCHEDULE_DEFAULT, "cuda"},
+    {BH_SCHEDULE_REGIONS, BH_GPU_SCHEDULE_DEFAULT, "cuda-regions"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_THREAD, "cuda-thread"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE4, "cuda-tile4"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE8, "cuda-tile8"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE16, "cuda-tile16"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_TILE32, "cuda-tile32"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_LANES, "cuda-lanes"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER4, "cuda-voter4"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER8, "cuda-voter8"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER16, "cuda-voter16"},
+    {BH_SCHEDULE_AUTO, BH_GPU_SCHEDULE_VOTER32, "cuda-voter32"},
 };
 
 #define SCHEDULES (sizeof schedules / sizeof schedules[0])
@@ -51,7 +58,7 @@ static bool left_out(bh_context *context, const bh_table_options *options)
     bh_table *table;
     bh_status status;
 
-    if (options->schedule <= BH_SCHEDULE_REGIONS)
+    if (options->experimental->gpu_schedule == BH_GPU_SCHEDULE_DEFAULT)
         return false;
     status = bh_table_create(context, options, &table);
     bh_table_destroy(table);
@@ -63,15 +70,20 @@ static bool left_out(bh_context *context, const bh_table_options *options)
     return true;
 }
 
-static void run_one(bh_context *context, bh_schedule schedule, const char *target)
+static void run_one(bh_context *context, uint32_t which)
 {
+    const char *target = schedules[which].target;
+    bh_experimental_options experimental;
     uint32_t *keys, *values, *found;
     uint8_t *outcomes;
     bh_table_options options = table_options(4, 4, KEYS);
     bh_table *table;
 
     options.design = BH_DYCUCKOO;
-    options.schedule = schedule;
+    options.schedule = schedules[which].schedule;
+    bh_experimental_options_init(&experimental);
+    experimental.gpu_schedule = schedules[which].compared;
+    options.experimental = &experimental;
     options.max_fill = 0.9; // so that some need paths
     if (left_out(context, &options)) {
         printf("%s is not in this build\n", target);
@@ -120,7 +132,7 @@ static void all_run(void **state)
     (void)state;
 
     for (uint32_t i = 0; i < SCHEDULES && test_on_gpu(); i++)
-        run_one(context, schedules[i].schedule, schedules[i].target);
+        run_one(context, i);
     bh_context_destroy(context);
 }
 
@@ -139,16 +151,20 @@ static void others_are_refused(void **state)
     bh_context *context = context_new(0, NULL, NULL);
     const uint32_t bytes = test_on_gpu() ? 8 : 4;
     bh_table_options options = table_options(bytes, bytes, 100);
+    bh_experimental_options experimental;
     (void)state;
 
     options.design = BH_DYCUCKOO;
-    for (uint32_t i = 1; i < SCHEDULES; i++) {
-        options.schedule = schedules[i].schedule;
-        if (options.schedule > BH_SCHEDULE_REGIONS)
+    bh_experimental_options_init(&experimental);
+    options.experimental = &experimental;
+    for (uint32_t i = 0; i < SCHEDULES; i++) {
+        experimental.gpu_schedule = schedules[i].compared;
+        if (experimental.gpu_schedule != BH_GPU_SCHEDULE_DEFAULT)
             check_refused(context, &options);
     }
+    experimental.gpu_schedule = BH_GPU_SCHEDULE_DEFAULT;
+    experimental.values_apart = test_on_gpu();
     options.schedule = BH_SCHEDULE_REGIONS;
-    options.dycuckoo.values_apart = test_on_gpu();
     check_refused(context, &options);
     options = table_options(4, 4, 100);
     options.design = BH_HASHFIGHT;

@@ -102,10 +102,13 @@ static void export_of_many_parts(void **state)
             const uint64_t rooms[] = {n, n - 1, n + 1, n / 3, 60000, 15000};
             bh_table_options options =
                 table_options(widths.key_bytes, widths.value_bytes, capacity);
+            bh_experimental_options experimental;
             model *map = model_new();
             bh_table *table = NULL;
 
-            options.dycuckoo.values_apart = cases[c].apart;
+            bh_experimental_options_init(&experimental);
+            experimental.values_apart = cases[c].apart;
+            options.experimental = &experimental;
             table = table_with(context, &options);
             fill(table, widths, n, map);
             table_check_equals_model(table, widths.key_bytes, widths.value_bytes, map);

@@ -80,7 +80,7 @@ typedef struct bh__gpu_kernels {
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 
-/* schedule.cu: the schedules to compare, each a row: its name in bh_schedule, the threads of a tile, and
+/* schedule.cu: the schedules to compare, each a row: its name in bh_gpu_schedule, the threads of a tile, and
  * the way (kernels.h): 0 an element for each tile, 1 collaborative lanes, 2 a voter. */
 /* clang-format off */
 #define BH_COMPARED_ROWS(row)                                                                      \

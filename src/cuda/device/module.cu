@@ -295,7 +295,7 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
 static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, const bh_table_options *o)
 {
 #define BH_COMPARED_ROW(name, tile, way)                                                           \
-    if (o->schedule == BH_SCHEDULE_##name && k->has_compared_widths &&                             \
+    if (o->experimental->gpu_schedule == BH_GPU_SCHEDULE_##name && k->has_compared_widths &&       \
         o->design == bh__gpu_schedule_##tile##_##way.design) {                                     \
         static const bh__gpu_kernels made = with(k, &bh__gpu_schedule_##tile##_##way);             \
         return &made.known;                                                                        \
@@ -312,7 +312,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
 
 #define BH_EACH_DESIGN "cuda/device/module_choice.h"
 #include "tables/designs.h"
-    if (!k || o->schedule <= BH_SCHEDULE_REGIONS)
+    if (!k || !o->experimental->gpu_schedule)
         return k ? &k->known : nullptr;
 #ifdef BH_CUDA_COMPARED
     return scheduled(k, o);

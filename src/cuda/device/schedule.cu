@@ -2,7 +2,7 @@
  * The schedules that measurement did not choose, for 4-byte keys and values alone: an element for
  * each thread, an element for each tile of BH_CUDA_TILE threads, collaborative lanes, and
  * tiles with a voter: by BH_CUDA_TILE and BH_CUDA_WAY. See kernels.h. The build compiles this file once for each, and
- * bh_table_options.schedule picks one, to compare. BH_THIS_DESIGN is the one that BH_AUTO stands for.
+ * bh_experimental_options.gpu_schedule picks one, to compare. BH_THIS_DESIGN is the one that BH_AUTO stands for.
  */
 #define BH_TARGET_CUDA 1
 #define BH_CUDA_SLICES_ONLY 1

@@ -32,20 +32,6 @@ static int choose_options(bh_table *table)
                  o->dycuckoo.subtables, BH_DY_SUBTABLES_MOST);
         return 0;
     }
-    if (o->dycuckoo.spread != BH_SPREAD_HOME_FIRST && o->dycuckoo.spread != BH_SPREAD_THEOREM1) {
-        bh__fail(BH_ERR_ARGUMENT,
-                 "dycuckoo.spread is %d; it must be BH_SPREAD_HOME_FIRST or "
-                 "BH_SPREAD_THEOREM1",
-                 (int)o->dycuckoo.spread);
-        return 0;
-    }
-    if (o->dycuckoo.values_apart > 1 || (o->dycuckoo.values_apart && !o->value_bytes)) {
-        bh__fail(BH_ERR_ARGUMENT,
-                 "dycuckoo.values_apart is %u with values of %u bytes; it must be "
-                 "0, or 1 in a table that has values",
-                 o->dycuckoo.values_apart, o->value_bytes);
-        return 0;
-    }
     d = (double)o->dycuckoo.subtables;
     if (o->max_fill == 0)
         o->max_fill = DEFAULT_MAX_FILL;
@@ -80,7 +66,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
-    if (checked.options.dycuckoo.values_apart && checked.options.schedule == BH_SCHEDULE_REGIONS)
+    if (checked.experimental.values_apart && checked.options.schedule == BH_SCHEDULE_REGIONS)
         return bh__fail(BH_ERR_UNSUPPORTED, "BH_SCHEDULE_REGIONS is for tables of BH_DYCUCKOO with "
                                             "keys and values side by side");
     if (!bh__dy_buckets_for(&checked, checked.options.capacity, &buckets))
@@ -99,7 +85,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     d = checked.options.dycuckoo.subtables;
     g->seed = bh_seed_expand(checked.options.seed);
     g->subtables = d;
-    g->spread = checked.options.dycuckoo.spread == BH_SPREAD_THEOREM1;
+    g->spread = checked.experimental.spread == BH_SPREAD_THEOREM1;
     g->pairs = 0;
     for (i = 0; i < d; i++)
         for (j = 0; j < d; j++)

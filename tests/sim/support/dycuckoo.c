@@ -31,7 +31,7 @@ static uint32_t bucket_bytes_of(const bh_table *table)
 {
     const bh_table_options *o = &table->options;
 
-    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, o->dycuckoo.values_apart);
+    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, table->experimental.values_apart);
 }
 
 static bool fits(const bh_table *table, uint32_t number, uint64_t key)
@@ -140,7 +140,7 @@ static void check_buckets(const bh_table *table)
 
     key_bytes = o->key_bytes;
     bucket_bytes = bucket_bytes_of(table);
-    slots = BH_DY_SLOTS(o->key_bytes, o->value_bytes, o->dycuckoo.values_apart);
+    slots = BH_DY_SLOTS(o->key_bytes, o->value_bytes, table->experimental.values_apart);
     memset(guests, 0, sizeof guests);
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {

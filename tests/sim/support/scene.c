@@ -539,6 +539,7 @@ static const char *check_run(bool ended)
 void scene_set_up(const scene *s)
 {
     bh_table_options options;
+    bh_experimental_options experimental;
 
     current = s;
     design = design_of((bh_design)s->design);
@@ -549,8 +550,10 @@ void scene_set_up(const scene *s)
     bh_table_options_init(&options, s->key_bytes, s->value_bytes, s->capacity);
     options.design = (bh_design)s->design;
     options.dycuckoo.subtables = s->subtables;
-    options.dycuckoo.values_apart = s->apart;
-    options.dycuckoo.spread = s->spread ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
+    bh_experimental_options_init(&experimental);
+    experimental.values_apart = s->apart;
+    experimental.spread = s->spread ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
+    options.experimental = &experimental;
     options.max_fill = design->fill_follows ? 0 : s->max_percent / 100.0;
     options.seed = s->seed;
     options.seed_fixed = 1;
