@@ -219,6 +219,7 @@ typedef struct bh_executor {
  * 3. Contexts
  * ------------------------------------------------------------------------------------------ */
 
+/* How a context works. */
 typedef struct bh_context_options {
     uint64_t struct_size;
     /* Threads a large call may use, the caller's included; 0: all. On a GPU they copy pageable
@@ -270,6 +271,7 @@ BH_API bh_status bh_context_create(const char *device, const bh_context_options 
  */
 BH_API void bh_context_destroy(bh_context *context);
 
+/* What bh_context_get_info() tells. */
 typedef struct bh_context_info {
     uint64_t struct_size;
     const char *device; /* "cpu" or "cuda"; lives as long as the library */
@@ -588,6 +590,7 @@ BH_API bh_status bh_clear(bh_table *table);
 BH_API bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
                            uint64_t room, uint64_t *count);
 
+/* What bh_table_get_stats() tells. */
 typedef struct bh_table_stats {
     uint64_t struct_size;
     uint64_t keys;         /* keys in the table */
