@@ -34,6 +34,11 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bulkhash
   FILES_MATCHING PATTERN *.c PATTERN *.h)
 
+if(TARGET bulkhash_program)
+  install(FILES ${PROJECT_SOURCE_DIR}/cli/completion.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME bulkhash)
+endif()
+
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhash)
 install(EXPORT bulkhashTargets NAMESPACE bulkhash:: DESTINATION ${cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bulkhashConfig.cmake.in
