@@ -8,7 +8,7 @@ leaves OUTPUT/man3, and with --program OUTPUT/man1. It is run by every build tha
 
 What it expects of a header:
 
-  - The first comment is about the whole header. Its first line is "NAME: one line about it."
+  - The first comment is about the whole header. Its first line may be "NAME: what it is."
   - A chapter begins with a comment whose first line is dashes and whose second is "N. Title". What else
     the comment says holds for all functions of the chapter, and is part of their pages.
   - A public function begins with BH_API in the first column, and ends with a semicolon. Its comment
@@ -194,7 +194,7 @@ class Header:
         start = self.next
         line = self.lines[start]
         chapter = self.chapters[-1] if self.chapters else None
-        if not line.strip() or line in ('extern "C" {', "}"):
+        if not line.strip() or line in ('extern "C" {', "}") or re.fullmatch(r"(struct|enum|union) \w+;", line):
             self.next += 1
         elif line.startswith("/*"):
             self.read_comment(start)
@@ -217,7 +217,8 @@ class Header:
         elif line.startswith("typedef "):
             self.take_until(lambda ended: ended.endswith(";")) # nothing to tell that its users do not
         else:
-            raise Failure(f"{self.where(start)}: neither a comment, nor a typedef, nor a function that begins with BH_API")
+            raise Failure(f"{self.where(start)}: neither a comment, nor a typedef, nor a function that begins "
+                          "with BH_API")
 
     def read_comment(self, start):
         text = self.take_until(lambda ended: ended.rstrip().endswith("*/"))
@@ -531,11 +532,12 @@ def member_lines(members, prefix=""):
     return lines
 
 
-def type_page(one, header, pages, version):
+def type_page(one, header, headers, pages, version):
     separator = "," if "enum" in one.opening else ";"
     text = " ".join(one.lines + [member.text for member in one.members])
-    users = [(function.name, function.prototype) for function in header.functions]
-    users += [(other.name, " ".join(member.text for member in other.members)) for other in header.types]
+    users = [(function.name, function.prototype) for each in headers for function in each.functions]
+    users += [(other.name, " ".join(member.text for member in other.members))
+              for each in headers for other in each.types]
     others = mentioned(text, pages, [one.name])
     others += [name for name, used in users
                if re.search(rf"\b{one.name}\b", used) and name not in others and name != one.name]
@@ -561,15 +563,13 @@ def contents(header, entries):
 
 def header_page(header, others, has_program, version):
     name = header_name(header)
-    first = re.match(r"(\w[\w ]*): (.*?)\.?$", header.opening[0])
-    if not first:
-        raise Failure(f'{header.path}:1: the first comment does not begin with "NAME: what it is."')
+    title = re.fullmatch(r"\w[\w ]*: (.*)\.", header.opening[0])
     lines = ["", "cc program.c $(pkg-config --cflags --libs bulkhash)"] if name == "bulkhash" else []
     related = [(header_name(other), 3) for other in others] + ([("bulkhash", 1)] if has_program else [])
     return page(name, 3, version, [
-        ("name", name_lines([name], first[2])),
+        ("name", name_lines([name], title[1] if title else summary_of(header.opening))),
         ("synopsis", synopsis(header, lines[1:])),
-        ("description", roff(blocks(header.opening[1:]))),
+        ("description", roff(blocks(header.opening[1 if title else 0:]))),
         ("functions", contents(header, header.functions)),
         ("types", contents(header, header.types)),
         ("see also", see_also(related))])
@@ -597,7 +597,7 @@ def library_pages(headers, has_program, version):
             for name in function.names[1:]:
                 written[name] = f".so man3/{function.name}.3\n"
         for one in header.types:
-            written[one.name] = type_page(one, header, pages, version)
+            written[one.name] = type_page(one, header, headers, pages, version)
     return written
 
 
@@ -678,7 +678,8 @@ def program_pages(program, version):
         one = Help(program, [command])
         others = [("bulkhash-" + other, 1) for other, _ in commands if other != command]
         written["bulkhash-" + command] = program_page(
-            ["bulkhash", command], one, one.summary or re.sub(r" \(.*\)$", "", summary), version, [("bulkhash", 1)] + others)
+            ["bulkhash", command], one, one.summary or re.sub(r" \(.*\)$", "", summary), version,
+            [("bulkhash", 1)] + others)
     return written
 
 

@@ -64,7 +64,7 @@ done <<<"$functions"
 
 # A chapter's own text is in the pages of its functions, each item and each row.
 section_of "$pages/man3/bh_insert.3" BATCHES >batches
-chapter=$(awk '/^ \* 5\. Batches/ { inside = 1; next } inside && /^ \* -----/ { exit } inside' "$root/include/bulkhash/bulkhash.h")
+chapter=$(awk '/^ \* [0-9]+\. Batches/ { inside = 1; next } inside && /^ \* -----/ { exit } inside' "$root/include/bulkhash/bulkhash.h")
 [[ $(text_of batches | words) == "$(words <<<"$chapter")" ]] ||
     failed "the page of bh_insert does not say what the header says of batches"
 grep -q '^\.IP \\(bu 2$' batches && grep -q '^\.TP$' batches && grep -q '^\.SS Threads$' batches ||
