@@ -255,7 +255,8 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  * of the context's own, copy between pageable arrays and pinned memory. Device code
  * is in a library of its own, libbulkhash_cuda.so, which is built where the CUDA toolkit is and
  * looked for beside the library, in ../lib, and where the system looks; the environment variable
- * BULKHASH_CUDA_MODULE names another.
+ * BULKHASH_CUDA_MODULE names another. A program that is linked to libbulkhash.a holds the library
+ * itself: there it is beside the program.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown device, bad options, unknown BULKHASH_TARGET);
  * BH_ERR_UNSUPPORTED (the module for GPUs is not there, or BULKHASH_TARGET names an instruction set
