@@ -76,17 +76,21 @@ for name in $(sed -n 's/^} \(bh_[a-z_]*\);$/\1/p; s/^#define \(bh_[a-z_]*\)(.*/\
 done
 cat "$pages"/man3/*.3 >all.3
 text_of all.3 >all
-while read -r constant; do
-    grep -Eq "^ +$constant,?$" all || failed "no page holds $constant"
-done < <(grep -hoE '^ +BH_[A-Z_0-9]+ = [0-9]+' "${headers[@]}" | sed 's/^ *//')
+constants() { # as in BH_OK = 0
+    grep -hoE '^ +BH_[A-Z_0-9]+ = [0-9]+' "$@" | sort -u
+}
+constants "${headers[@]}" | comm -23 - <(constants all) >lost
+[[ ! -s lost ]] || failed "no page holds $(cat lost)"
 list_words() {
     words | tr ' ' '\n' | sort -u
 }
 cat "${headers[@]}" | tr '\n' '\1' | grep -oP '/\*.*?\*/' | list_words | comm -23 - <(list_words <all) >lost
 [[ ! -s lost ]] || failed "no page holds these words of comments: $(cat lost)"
+cat "$pages"/man3/bulkhash*.3 >headers.3
+text_of headers.3 >list
 for name in $(cut -f 1 <<<"$functions"); do
-    grep -q "^$(basename "$(page_of "$name")" .3) (3)$" <(text_of "$pages/man3/bulkhash.3") ||
-        failed "bulkhash(3) does not list $name"
+    name=$(basename "$(page_of "$name")" .3)
+    grep -q "^$name (3)$" list || failed "no header's page lists $name"
 done
 
 # --- the program -------------------------------------------------------------------------------
@@ -141,7 +145,7 @@ fi
 
 # --- scripts/man.py ----------------------------------------------------------------------------
 
-command -v python3 >/dev/null || finish
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || finish
 
 mkdir bulkhash
 small() { # small DECLARATIONS: a header, whose line 9 is the first of these
@@ -151,7 +155,7 @@ small() { # small DECLARATIONS: a header, whose line 9 is the first of these
 refused() { # refused LINE SENTENCE DECLARATIONS
     local status=0
     small "$3"
-    python3 "$root/scripts/man.py" made bulkhash/small.h >"$out" 2>"$err" || status=$?
+    "$python" "$root/scripts/man.py" made bulkhash/small.h >"$out" 2>"$err" || status=$?
     ((status == 1)) || failed "man.py takes: $3"
     expect_file "man.py, of: $3" "$err" <<<"man: bulkhash/small.h:$1: $2"
     [[ ! -e made ]] || failed "man.py writes pages of: $3"
@@ -202,7 +206,7 @@ BH_API int bh_do_sized(const int *some, bh_kind others);
 #define bh_do(some) bh_do_sized((some), 1)'
 mkdir -p made/man3
 echo old | tee made/man3/bh_gone.3 >made/man3/printf.3
-expect_success python3 "$root/scripts/man.py" made bulkhash/small.h
+expect_success "$python" "$root/scripts/man.py" made bulkhash/small.h
 [[ $(cd made && echo man*/*) == 'man3/bh_do.3 man3/bh_do_sized.3 man3/bh_kind.3 man3/bulkhash_small.3 man3/printf.3' ]] ||
     failed "man.py wrote other pages: $(cd made && echo man*/*)"
 expect_file 'another name' made/man3/bh_do_sized.3 <<<'.so man3/bh_do.3'
