@@ -1,10 +1,10 @@
-# What `cmake --install` lays down: library, header, programs, and the files by which pkg-config
+# What `cmake --install` lays down: libraries, header, programs, and the files by which pkg-config
 # and find_package() find them.
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS bulkhash EXPORT bulkhashTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS bulkhash bulkhash_static EXPORT bulkhashTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET bulkhash_cuda)
   install(TARGETS bulkhash_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 endif()
@@ -26,6 +26,11 @@ else()
   set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
   set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
+# What libbulkhash.a leaves to whoever links it.
+set(pc_libs_private -pthread)
+if(CMAKE_DL_LIBS)
+  string(APPEND pc_libs_private " -l${CMAKE_DL_LIBS}")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/bulkhash.pc.in ${CMAKE_BINARY_DIR}/bulkhash.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/bulkhash.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
@@ -33,6 +38,11 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/bulkhash
   FILES_MATCHING PATTERN *.c PATTERN *.h)
+
+if(TARGET bulkhash_program)
+  install(FILES ${PROJECT_SOURCE_DIR}/cli/completion.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME bulkhash)
+endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhash)
 install(EXPORT bulkhashTargets NAMESPACE bulkhash:: DESTINATION ${cmake_dir})

@@ -87,12 +87,19 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT BULKHASH_SANITIZE)
   target_link_options(bulkhash PRIVATE -Wl,--no-undefined)
 endif()
 
-# The same objects with nothing hidden, for tests and benchmarks that look inside.
-add_library(bulkhash_internal STATIC EXCLUDE_FROM_ALL ${all_objects})
-set_target_properties(bulkhash_internal PROPERTIES LINKER_LANGUAGE C)
-target_include_directories(bulkhash_internal INTERFACE
-  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(bulkhash_internal INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+# The same objects as libbulkhash.a, beside libbulkhash.so.
+add_library(bulkhash_static STATIC ${all_objects})
+add_library(bulkhash::bulkhash_static ALIAS bulkhash_static)
+set_target_properties(bulkhash_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME bulkhash)
+target_include_directories(bulkhash_static INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(bulkhash_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+# For tests and benchmarks that look inside: in the static library nothing is hidden from the linker.
+add_library(bulkhash_internal INTERFACE)
+target_include_directories(bulkhash_internal INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(bulkhash_internal INTERFACE bulkhash_static)
 
 # A special build: the whole library once more for one target that is there for tests and counts
 # (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table

@@ -38,6 +38,7 @@ if [[ $parts == *" test "* ]]; then
     need clang-format has_command clang-format
     need libclang-rt-dev has_clang_sanitizers
     need python3 has_command python3
+    need groff-base has_command groff # a test looks at the man pages
 fi
 if [[ $parts == *" peers "* ]]; then
     [[ " ${missing[*]} " == *" g++ "* ]] || need g++ has_command c++

@@ -135,14 +135,15 @@ typedef enum bh_pages {
 
 typedef struct bh_context bh_context;
 typedef struct bh_table bh_table;
-typedef struct bh_system bh_system;     /* chapter 8 */
-typedef struct bh_executor bh_executor; /* chapter 8 */
-struct bh_experimental_options;         /* bulkhash/experimental.h */
+typedef struct bh_system bh_system;
+typedef struct bh_executor bh_executor;
+struct bh_experimental_options;
 
 /* ------------------------------------------------------------------------------------------
  * 2. Contexts
  * ------------------------------------------------------------------------------------------ */
 
+/* How a context works. */
 typedef struct bh_context_options {
     uint64_t struct_size;
     /* Threads a large call may use, the caller's included; 0: all. On a GPU they copy pageable
@@ -178,7 +179,8 @@ BH_API void bh_context_options_init_sized(bh_context_options *options, uint64_t 
  * of the context's own, copy between pageable arrays and pinned memory. Device code
  * is in a library of its own, libbulkhash_cuda.so, which is built where the CUDA toolkit is and
  * looked for beside the library, in ../lib, and where the system looks; the environment variable
- * BULKHASH_CUDA_MODULE names another.
+ * BULKHASH_CUDA_MODULE names another. A program that is linked to libbulkhash.a holds the library
+ * itself: there it is beside the program.
  *
  * Returns BH_OK; BH_ERR_ARGUMENT (NULL, unknown device, bad options, unknown BULKHASH_TARGET);
  * BH_ERR_UNSUPPORTED (the module for GPUs is not there, or BULKHASH_TARGET names an instruction set
@@ -194,6 +196,7 @@ BH_API bh_status bh_context_create(const char *device, const bh_context_options 
  */
 BH_API void bh_context_destroy(bh_context *context);
 
+/* What bh_context_get_info() tells. */
 typedef struct bh_context_info {
     uint64_t struct_size;
     const char *device; /* "cpu" or "cuda"; lives as long as the library */
@@ -212,7 +215,8 @@ BH_API bh_status bh_context_get_info(const bh_context *context, bh_context_info 
  * 3. Tables
  * ------------------------------------------------------------------------------------------ */
 
-/* Zero is the default of every field but struct_size and key_bytes, and stands for a good choice. */
+/* How a table is made. Zero is the default of every field but struct_size and key_bytes, and stands for a
+ * good choice. */
 typedef struct bh_table_options {
     uint64_t struct_size;
     bh_design design;
@@ -518,6 +522,7 @@ BH_API bh_status bh_clear(bh_table *table);
 BH_API bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
                            uint64_t room, uint64_t *count);
 
+/* What bh_table_get_stats() tells. */
 typedef struct bh_table_stats {
     uint64_t struct_size;
     uint64_t keys;         /* keys in the table */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 /* Why each place that was tried did not do, one behind the other. */
 static _Thread_local char reasons[768];
@@ -22,18 +24,36 @@ static void *open_library(const char *path)
     return library;
 }
 
-/* Beside the file that holds this function: the shared library, or the program that it is in. */
-static void *open_beside(const char *name, const char *between)
+/* The path of the file that holds this function: the shared library, or the program that it is linked
+ * into. Of a program the dynamic linker knows only the word that it was started with, which may have
+ * been looked up in PATH, or begin in a folder that the program has left. So the kernel is asked. */
+static int find_this_file(char *path, size_t bytes)
 {
     static const char here = 0;
-    char path[4096];
-    const char *slash;
-    Dl_info info;
+    Dl_info file, program;
 
-    if (!dladdr(&here, &info) || !info.dli_fname || !(slash = strrchr(info.dli_fname, '/')))
+    if (!dladdr(&here, &file) || !file.dli_fname)
+        return 0;
+    if (dladdr((const void *)getauxval(AT_PHDR), &program) && program.dli_fbase == file.dli_fbase) {
+        const ssize_t length = readlink("/proc/self/exe", path, bytes);
+
+        if (length > 0 && (size_t)length < bytes) {
+            path[length] = 0;
+            return 1;
+        }
+    }
+    return snprintf(path, bytes, "%s", file.dli_fname) < (int)bytes;
+}
+
+static void *open_beside(const char *name, const char *between)
+{
+    char path[4096], *slash;
+    size_t left;
+
+    if (!find_this_file(path, sizeof path) || !(slash = strrchr(path, '/')))
         return NULL;
-    if (snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - info.dli_fname), info.dli_fname,
-                 between, name) >= (int)sizeof path)
+    left = sizeof path - (size_t)(slash + 1 - path);
+    if (snprintf(slash + 1, left, "%s%s", between, name) >= (int)left)
         return NULL;
     return open_library(path);
 }
