@@ -563,7 +563,7 @@ def contents(header, entries):
 
 def header_page(header, others, has_program, version):
     name = header_name(header)
-    title = re.fullmatch(r"\w[\w ]*: (.*)\.", header.opening[0])
+    title = re.fullmatch(r"[\w ./]+: (.*)\.", header.opening[0])
     lines = ["", "cc program.c $(pkg-config --cflags --libs bulkhash)"] if name == "bulkhash" else []
     related = [(header_name(other), 3) for other in others] + ([("bulkhash", 1)] if has_program else [])
     return page(name, 3, version, [

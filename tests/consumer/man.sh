@@ -10,88 +10,118 @@ pages=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 headers=("$root"/include/bulkhash/*.h)
 
-words() { # the words of standard input, on one line between spaces
-    tr -cs 'A-Za-z0-9_' ' ' | sed 's/^ */ /; s/ *$/ /'
+# Functions of awk: words() of a text between spaces; plain(), what a line of a page says without requests
+# and marks of roff: what stays of .IP is the number of an item, and of .SH, .SS and .BR everything.
+# Each check is one program of awk that prints what is wrong, for a process to each line takes long.
+functions='
+function words(text) {
+    gsub(/[^A-Za-z0-9_]+/, " ", text)
+    gsub(/^ | $/, "", text)
+    return " " text " "
 }
-# What a page says, without requests and marks of roff. What stays of .IP is the number of an item, and
-# of .SS and .BR everything.
-text_of() {
-    sed -E -e "/^[.]\\\\\"/d; s/^[.](SS|SH|BR) //; s/^[.]IP ([0-9]+[.]) .*/\\1/; /^[.]/d" \
-        -e 's/\\f[BIR]//g; s/\\&//g; s/\\-/-/g' -e "s/\\\\\\(aq/'/g" -e 's/\\\(ti/~/g; s/\\\(ha/^/g; s/\\\(ga/`/g; s/\\e/\\/g' "$1"
+function plain(line) {
+    if (line ~ /^[.](SH|SS|BR) /) sub(/^[.].. /, "", line)
+    else if (line ~ /^[.]IP [0-9]/) { sub(/^[.]IP /, "", line); sub(/ .*/, "", line) }
+    else if (line ~ /^[.]/) return ""
+    gsub(/\\f[BIR]|\\&/, "", line)
+    gsub(/\\-/, "-", line)
+    gsub(/\\[(]aq/, "\047", line)
+    gsub(/\\[(]ti/, "~", line)
+    gsub(/\\[(]ha/, "^", line)
+    gsub(/\\[(]ga/, "`", line)
+    gsub(/\\e/, "\\", line)
+    return line
 }
-section_of() { # section_of PAGE TITLE: its lines, marks and all
-    awk -v title=".SH $2" '/^\.SH / { inside = $0 == title; next } inside' "$1"
+function squeezed(text) {
+    gsub(/[ \t]+/, " ", text)
+    return text
 }
-page_of() { # page_of NAME: the file, where a page that is another's name leads to that one
-    local page=$pages/man3/$1.3
-    if [[ -f $page && $(head -n 1 "$page") == .so\ man3/* ]]; then
-        page=$pages/$(sed -n 's/^\.so //p' "$page")
-    fi
-    echo "$page"
+function is_page(name,    file) { # with what is in it
+    file = pages "/man3/" name ".3"
+    if ((getline line < file) <= 0) return 0
+    if (line ~ /^[.]so /) {
+        close(file)
+        file = pages "/" substr(line, 5)
+        if ((getline line < file) <= 0) return 0
+    }
+    split("", section)
+    title = ""
+    do {
+        if (line ~ /^[.]SH /) title = plain(line)
+        else section[title] = section[title] " " plain(line)
+    } while ((getline line < file) > 0)
+    close(file)
+    return 1
+}
+'
+none_said() { # none_said: standard input is what is wrong
+    cat >said
+    [[ ! -s said ]] || failed "$(cat said)"
 }
 
 # --- the library -------------------------------------------------------------------------------
 
-# Of each public function: name, prototype, comment above it; divided by tabs.
-functions=$(awk '
+# Functions have their prototypes and comments; types and macros have pages; what a chapter's comment says
+# is in the pages of its functions.
+awk -v pages="$pages" "$functions"'
+    FNR == 1 { chapter = chapter_title = "" }
     /^\/\*/ { comment = ""; inside = 1 }
     inside { comment = comment " " $0 }
-    inside && /\*\/$/ { inside = 0 }
+    inside && /^ \* [0-9]+\. [A-Z]/ { heading = toupper($0); sub(/^[^A-Z]*/, "", heading) }
+    inside && /\*\/$/ {
+        inside = 0
+        if (comment ~ /^ \/\* -----/) {
+            sub(/^[^A-Za-z]*/, "", comment) # dashes and number
+            chapter = comment
+            chapter_title = heading
+        }
+    }
     /^BH_API / { prototype = ""; declaring = 1 }
     declaring { prototype = prototype " " $0 }
     declaring && /;$/ {
         declaring = 0
-        gsub(/[ \t]+/, " ", prototype)
+        prototype = squeezed(prototype)
         sub(/^ BH_API /, "", prototype)
         name = prototype
         sub(/ *\(.*/, "", name)
         sub(/.*[ *]/, "", name)
-        gsub(/\t/, " ", comment)
-        print name "\t" prototype "\t" comment
-    }' "${headers[@]}")
-(($(wc -l <<<"$functions") >= 20)) || failed "only these functions are in the headers: $functions"
-while IFS=$'\t' read -r name prototype comment; do
-    page=$(page_of "$name")
-    [[ -f $page ]] || { failed "$name has no page"; continue; }
-    section_of "$page" SYNOPSIS >synopsis
-    [[ $(text_of synopsis | tr -s ' \n' ' ') == *"$prototype"* ]] ||
-        failed "$page does not hold the prototype $prototype: $(cat synopsis)"
-    section_of "$page" DESCRIPTION >description
-    [[ $(text_of description | words) == "$(words <<<"$comment")" ]] ||
-        failed "$page does not say what the header says of $name: $(diff <(text_of description | words | tr ' ' '\n') <(words <<<"$comment" | tr ' ' '\n'))"
-    sed -n '/^\.SH NAME$/{n;p;}' "$page" | grep -q "$name.* \\\\- [^ ]" || failed "$page has no summary"
-done <<<"$functions"
-
-# A chapter's own text is in the pages of its functions, each item and each row.
-section_of "$pages/man3/bh_insert.3" BATCHES >batches
-chapter=$(awk '/^ \* [0-9]+\. Batches/ { inside = 1; next } inside && /^ \* -----/ { exit } inside' "$root/include/bulkhash/bulkhash.h")
-[[ $(text_of batches | words) == "$(words <<<"$chapter")" ]] ||
-    failed "the page of bh_insert does not say what the header says of batches"
-grep -q '^\.IP \\(bu 2$' batches && grep -q '^\.TP$' batches && grep -q '^\.SS Threads$' batches ||
-    failed "lists, tables or headings were not recognised: $(cat batches)"
-
-# Types, macros, constants.
-for name in $(sed -n 's/^} \(bh_[a-z_]*\);$/\1/p; s/^#define \(bh_[a-z_]*\)(.*/\1/p' "${headers[@]}"); do
-    [[ -f $(page_of "$name") ]] || failed "$name has no page"
+        count++
+        if (!is_page(name)) { print name " has no page"; next }
+        if (!index(squeezed(section["SYNOPSIS"]), prototype))
+            print "the page of " name " does not hold its prototype: " section["SYNOPSIS"]
+        if (words(section["DESCRIPTION"]) != words(comment))
+            print "the page of " name " does not say what the header says: " section["DESCRIPTION"]
+        if (section["NAME"] !~ name ".* - [^ ]") print "the page of " name " has no summary"
+        found = chapter_title section[chapter_title]
+        if (toupper(words(found)) != toupper(words(chapter)))
+            print "the page of " name " does not say what holds for its chapter: " found
+    }
+    /^} bh_[a-z_]*;$/ || /^#define bh_[a-z_]*\(/ {
+        name = $2
+        sub(/[;(].*/, "", name)
+        if (!is_page(name)) print name " has no page"
+    }
+    END { if (count < 20) print "no more than " count " functions were found" }
+' "${headers[@]}" | none_said
+for mark in '.IP \(bu 2' '.IP 1. 3' .TP '.SS Threads'; do
+    grep -qFx -- "$mark" "$pages/man3/bh_insert.3" || failed "lists, tables or headings of bh_insert were not recognised: no $mark"
 done
-cat "$pages"/man3/*.3 >all.3
-text_of all.3 >all
+
+# Constants, and every word of a comment, are in some page; functions are in the list of a header.
+cat "$pages"/man3/*.3 | awk "$functions"'{ print plain($0) }' >all
 constants() { # as in BH_OK = 0
     grep -hoE '^ +BH_[A-Z_0-9]+ = [0-9]+' "$@" | sort -u
 }
-constants "${headers[@]}" | comm -23 - <(constants all) >lost
-[[ ! -s lost ]] || failed "no page holds $(cat lost)"
+constants "${headers[@]}" | comm -23 - <(constants all) | sed 's/^/no page holds/' | none_said
 list_words() {
-    words | tr ' ' '\n' | sort -u
+    tr -cs 'A-Za-z0-9_' '\n' | sort -u
 }
-cat "${headers[@]}" | tr '\n' '\1' | grep -oP '/\*.*?\*/' | list_words | comm -23 - <(list_words <all) >lost
-[[ ! -s lost ]] || failed "no page holds these words of comments: $(cat lost)"
-cat "$pages"/man3/bulkhash*.3 >headers.3
-text_of headers.3 >list
-for name in $(cut -f 1 <<<"$functions"); do
-    name=$(basename "$(page_of "$name")" .3)
-    grep -q "^$name (3)$" list || failed "no header's page lists $name"
-done
+cat "${headers[@]}" | tr '\n' '\1' | grep -oP '/\*.*?\*/' | list_words | comm -23 - <(list_words <all) |
+    sed 's/^/no page holds this word of a comment: /' | none_said
+for page in "$pages"/man3/bh_*.3; do
+    name=${page##*/}
+    grep -q '^\.so ' "$page" || echo ".BR ${name%.3} (3)"
+done | sort | comm -23 - <(cat "$pages"/man3/bulkhash*.3 | sort -u) | sed "s/^/in no header's list: /" | none_said
 
 # --- the program -------------------------------------------------------------------------------
 
@@ -101,46 +131,58 @@ if [[ -x $BULKHASH ]]; then
         [[ -f $page ]] || { failed "there is no $page"; continue; }
         # shellcheck disable=SC2086 # no command is no word
         "$BULKHASH" $command --help >help
-        said=$(text_of "$page" | words)
-        while read -r line; do
-            [[ -z $line || ${said,,} == *"$(words <<<"${line,,}")"* ]] || failed "$page does not say: $line"
-        done < <(sed -E 's/^(bulkhash [a-z]*:|[Uu]sage:) //' help)
-        for option in $(grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' help | grep -oE -- '--[a-z-]+'); do
-            sed 's/\\-/-/g' "$page" | grep -q "^\(\\\\fB-[a-zA-Z]\\\\fR, \)\?\\\\fB$option\\\\fR" || failed "$page has no entry for $option"
-        done
+        awk "$functions"'
+            NR == FNR { text = text " " plain($0); if (/^\\fB\\-/) entries = entries " " plain($0) " "; next }
+            FNR == 1 { text = toupper(words(text)) }
+            { line = $0; sub(/^(bulkhash [a-z]*:|[Uu]sage:) /, "", line) }
+            words(line) != "  " && !index(text, toupper(words(line))) { print FILENAME ": the page does not say: " $0 }
+            match($0, /^ +(-[A-Za-z], )?--[a-z-]+/) {
+                option = substr($0, 1, RLENGTH)
+                sub(/.* /, "", option)
+                if (!index(entries, " " option " ")) print "no entry for " option " in: " entries
+            }' "$page" help | sed "s|^|$page: |" | none_said
     done
-    [[ $(ls "$pages/man1" | wc -l) -eq 4 ]] || failed "man1 holds other pages: $(ls "$pages/man1")"
+    [[ $(cd "$pages/man1" && echo *) == 'bulkhash-bench.1 bulkhash-count.1 bulkhash-devices.1 bulkhash.1' ]] ||
+        failed "man1 holds other pages: $(ls "$pages/man1")"
 fi
 
 # --- roff --------------------------------------------------------------------------------------
 
 real=()
 for page in "$pages"/man[13]/*; do
-    if grep -q '^\.so ' "$page"; then
-        [[ $(wc -l <"$page") -eq 1 && -f $pages/$(sed 's/^\.so //' "$page") ]] || failed "$page leads nowhere"
-        continue
+    if read -r request target <"$page" && [[ $request == .so ]]; then
+        [[ -f $pages/$target ]] || failed "$page leads nowhere"
+    else
+        real+=("$page")
     fi
-    real+=("$page")
-    awk '
-        /^\.TH / { headed = NR }
-        /^\.SH / { sections = sections " " $2 }
-        /^\.nf$/ { unfilled++ }
-        /^\.fi$/ { unfilled-- }
-        /^\.RS/ { indented++ }
-        /^\.RE$/ { indented-- }
-        /^[.\047]/ && !/^\.(\\"|TH|SH|SS|PP|TP|TQ|IP|RS|RE|BR|nf|fi|nh|ad)/ { print "unknown: " $0; bad = 1 }
-        unfilled > 1 || unfilled < 0 || indented < 0 { print "out of balance: " $0; bad = 1; exit }
-        END { exit bad || headed != 2 || unfilled || indented || sections !~ /^ NAME SYNOPSIS DESCRIPTION / }
-    ' "$page" >said || failed "$page is not laid out as a page: $(cat said)"
 done
+awk '
+    function finish_page() {
+        if (headed != 2 || unfilled || indented || sections !~ /^ NAME SYNOPSIS DESCRIPTION /)
+            print page ": not laid out as a page"
+    }
+    FNR == 1 {
+        if (page) finish_page()
+        page = FILENAME
+        headed = unfilled = indented = 0
+        sections = ""
+    }
+    /^\.TH / { headed = FNR }
+    /^\.SH / { sections = sections " " $2 }
+    /^\.nf$/ { unfilled++ }
+    /^\.fi$/ { unfilled-- }
+    /^\.RS/ { indented++ }
+    /^\.RE$/ { indented-- }
+    /^[.\047]/ && !/^\.(\\"|TH|SH|SS|PP|TP|TQ|IP|RS|RE|BR|nf|fi|nh|ad)/ { print page ": unknown: " $0 }
+    unfilled > 1 || unfilled < 0 || indented < 0 { print page ": out of balance: " $0 }
+    END { finish_page() }
+' "${real[@]}" | none_said
 if command -v groff >/dev/null; then
-    groff -Tutf8 -man -ww "${real[@]}" 2>said >/dev/null
-    [[ ! -s said ]] || failed "groff says: $(cat said)"
+    groff -Tutf8 -man -ww "${real[@]}" 2>&1 >/dev/null | sed 's/^/groff says: /' | none_said
 fi
 if command -v mandoc >/dev/null; then
     # The pages have no date, for it would be another one in every build.
-    mandoc -Tlint -W warning "${real[@]}" | grep -v 'missing date' >said
-    [[ ! -s said ]] || failed "mandoc says: $(cat said)"
+    mandoc -Tlint -W warning "${real[@]}" | grep -v 'missing date' | none_said
 fi
 
 # --- scripts/man.py ----------------------------------------------------------------------------
@@ -258,7 +300,8 @@ they do not \fIprint\fR
 .BR bulkhash_small (3),
 .BR bh_kind (3)
 END
-expect_file 'a type' <(section_of made/man3/bh_kind.3 VALUES) <<'END'
+sed -n '/^\.SH VALUES/,/^\.SH SEE/p' made/man3/bh_kind.3 | sed '1d;$d' >values
+expect_file 'a type' values <<'END'
 .TP
 \fBBH_ONE\fR
 the first
