@@ -85,70 +85,39 @@ typedef struct bh_done {
     uint64_t refused;
 } bh_done;
 
-/* How a run is performed. */
-typedef struct bh_performing {
-    bh_done *done; /* counts; NULL: nothing is counted, and elements are not answered */
-    int has_place; /* 0: elements that would insert the key are not done */
-    int present;   /* the key is there, with `value` */
-    int set;       /* an element has written the value */
-    uint64_t value;
-} bh_performing;
-
-/* What an element brings. */
-BH_FN uint64_t bh_given_at(const bh__runs *runs, uint32_t value_bytes, uint32_t op, uint32_t at)
-{
-    return BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
-}
-
-BH_FN void bh_perform_one(const bh__runs *runs, uint32_t value_bytes, uint32_t at, uint32_t op,
-                          uint64_t given, bh_performing *p)
-{
-    bh_outcome outcome = BH_NOT_DONE;
-
-    if (p->has_place || !BH_OP_INSERTS(op)) {
-        outcome = bh_act(op, given, value_bytes, &p->present, &p->value);
-        p->set |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
-    }
-    if (!p->done)
-        return;
-    if (outcome == BH_FOUND && BH_OP_WRITES(op) && runs->values_out)
-        bh_set_value_at(runs->values_out, value_bytes, at, p->value);
-    if (runs->outcomes)
-        runs->outcomes[at] = (uint8_t)outcome;
-    p->done->inserted += outcome == BH_INSERTED;
-    p->done->erased += outcome == BH_ERASED;
-    p->done->assigned += outcome == BH_ASSIGNED;
-    p->done->refused += outcome == BH_NOT_DONE;
-}
-
-/* Elements of a long run whose operations and values are read before the first of them is performed. A
- * thread of a GPU would else wait for the memory once for each element. Chosen, not tuned. */
-#define BH_RUN_BLOCK 8
-
 /*
- * Performs the elements from `i` to `end` of a run on the value in hand. value_bytes is
- * runs->value_bytes: who knows it as a constant has shorter code.
+ * Performs the elements from `i` to `end` of a run on the value in hand. Without a place for a key
+ * that is not there, those that would insert it are not done. Answers whether the value was set;
+ * where `answers` is 0 nobody is told, and nothing counted. value_bytes is runs->value_bytes: who
+ * knows it as a constant has shorter code.
  */
-BH_FN void bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i, uint64_t end,
-                          bh_performing *p)
+BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i, uint64_t end,
+                         int has_place, int *present, uint64_t *value, int answers, bh_done *done)
 {
-    for (; end - i >= BH_RUN_BLOCK; i += BH_RUN_BLOCK) {
-        uint32_t at[BH_RUN_BLOCK], op[BH_RUN_BLOCK], k;
-        uint64_t given[BH_RUN_BLOCK];
+    int set = 0;
 
-        for (k = 0; k < BH_RUN_BLOCK; k++) {
-            at[k] = runs->index[i + k];
-            op[k] = runs->ops ? runs->ops[at[k]] : runs->op;
-            given[k] = bh_given_at(runs, value_bytes, op[k], at[k]);
-        }
-        for (k = 0; k < BH_RUN_BLOCK; k++)
-            bh_perform_one(runs, value_bytes, at[k], op[k], given[k], p);
-    }
     for (; i < end; i++) {
         const uint32_t at = runs->index[i], op = runs->ops ? runs->ops[at] : runs->op;
+        bh_outcome outcome = BH_NOT_DONE;
 
-        bh_perform_one(runs, value_bytes, at, op, bh_given_at(runs, value_bytes, op, at), p);
+        if (has_place || !BH_OP_INSERTS(op)) {
+            const uint64_t given = BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
+
+            outcome = bh_act(op, given, value_bytes, present, value);
+            set |= outcome == BH_INSERTED || outcome == BH_ASSIGNED;
+        }
+        if (!answers)
+            continue;
+        if (outcome == BH_FOUND && BH_OP_WRITES(op) && runs->values_out)
+            bh_set_value_at(runs->values_out, value_bytes, at, *value);
+        if (runs->outcomes)
+            runs->outcomes[at] = (uint8_t)outcome;
+        done->inserted += outcome == BH_INSERTED;
+        done->erased += outcome == BH_ERASED;
+        done->assigned += outcome == BH_ASSIGNED;
+        done->refused += outcome == BH_NOT_DONE;
     }
+    return set;
 }
 
 /* BH_EFFECTS_LEFT. */
@@ -156,11 +125,13 @@ BH_FN void bh_effect_left(const bh__effects *e, uint64_t run)
 {
     const bh__runs *r = &e->runs;
     const int was = e->found[run] == BH_FOUND;
-    bh_performing p = {0, 1, was, 0, was ? bh_value_at(e->before, r->value_bytes, run) : 0};
+    uint64_t value = was ? bh_value_at(e->before, r->value_bytes, run) : 0;
+    int present = was, set;
 
-    bh_perform_run(r, r->value_bytes, r->starts[run], bh_run_end(r, run), &p);
-    e->left[run] = (uint8_t)(p.present ? p.set ? BH_INSERT : BH_FIND : was ? BH_ERASE : BH_FIND);
-    bh_set_value_at(e->after, r->value_bytes, run, p.value);
+    set = bh_perform_run(r, r->value_bytes, r->starts[run], bh_run_end(r, run), 1, &present, &value,
+                         0, 0);
+    e->left[run] = (uint8_t)(present ? set ? BH_INSERT : BH_FIND : was ? BH_ERASE : BH_FIND);
+    bh_set_value_at(e->after, r->value_bytes, run, value);
 }
 
 /* BH_EFFECTS_ANSWER. A run whose new key found no place is performed without one. Where what is left was
@@ -170,13 +141,12 @@ BH_FN void bh_effect_answer(const bh__effects *e, uint64_t run)
     const bh__runs *r = &e->runs;
     const int was = e->found[run] == BH_FOUND, refused = e->done[run] == BH_NOT_DONE;
     const uint64_t begin = r->starts[run], end = bh_run_end(r, run);
+    uint64_t value = was ? bh_value_at(e->before, r->value_bytes, run) : 0, i;
     bh_done done = {0, 0, 0, 0};
-    bh_performing p = {&done, !refused, was, 0,
-                       was ? bh_value_at(e->before, r->value_bytes, run) : 0};
-    uint64_t i;
+    int present = was;
 
     if (!refused || (!was && e->left[run] == BH_INSERT))
-        bh_perform_run(r, r->value_bytes, begin, end, &p);
+        (void)bh_perform_run(r, r->value_bytes, begin, end, !refused, &present, &value, 1, &done);
     else
         for (i = begin; r->outcomes && i < end; i++)
             r->outcomes[r->index[i]] = BH_NOT_DONE;

@@ -667,24 +667,25 @@ BH_FN BH_HF(spot) BH_HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
 BH_FN void BH_HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t end, bh_done *done)
 {
     const uint64_t place = job->places[run];
-    bh_performing p = {done, place != 0, place && !(job->wanted && job->wanted[run]), 0, 0};
+    int present = place && !(job->wanted && job->wanted[run]), set;
+    uint64_t value = 0;
     BH_HF(spot) spot;
 
     if (place) {
         spot = BH_HF(spot_of)(job->geometry, place);
-        p.value = p.present ? BH_HF(load_value)(spot.value) : 0;
+        value = present ? BH_HF(load_value)(spot.value) : 0;
     }
-    bh_perform_run(&job->runs, BH_VALUE_BYTES, i, end, &p);
+    set = bh_perform_run(&job->runs, BH_VALUE_BYTES, i, end, place != 0, &present, &value, 1, done);
     if (!place)
         return;
-    if (BH_VALUE_BYTES && p.present && p.set)
-        BH_STORE_VALUE(spot.value, (BH_VALUE)p.value);
-    if (!p.present && spot.gone) {
+    if (BH_VALUE_BYTES && present && set)
+        BH_STORE_VALUE(spot.value, (BH_VALUE)value);
+    if (!present && spot.gone) {
         *spot.gone = 1;
         /* At once: the buffer is small. */
         if (!job->geometry->generation[(place >> BH_HF_PLACE_GENERATION) - 1].regions)
             bh_add64(&job->gone, 1);
-    } else if (!p.present) {
+    } else if (!present) {
         BH_STORE_KEY(spot.key, spot.filler);
     }
 }
