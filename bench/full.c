@@ -219,7 +219,7 @@ void run_full(bench *b)
         for (i = 0; i < 3; i++) {
             bench one = *b;
 
-            one.settings.design = name;
+            one.settings.design = bh__policy_of(design)->name;
             one.settings.design_is = design;
             one.settings.key_bytes = widths[i][0];
             one.settings.value_bytes = widths[i][1];

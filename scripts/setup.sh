@@ -30,6 +30,7 @@ if [[ $parts == *" build "* || $parts == *" test "* ]]; then
     need libc6-dev has_header pthread.h
     need zlib1g-dev has_header zlib.h
     need pkg-config has_command pkg-config # README.md compiles a program with it
+    need python3 has_command python3 # writes the man pages
 fi
 if [[ $parts == *" test "* ]]; then
     need g++ has_command g++
@@ -37,7 +38,6 @@ if [[ $parts == *" test "* ]]; then
     need clang has_command clang
     need clang-format has_command clang-format
     need libclang-rt-dev has_clang_sanitizers
-    need python3 has_command python3
     need groff-base has_command groff # a test looks at the man pages
 fi
 if [[ $parts == *" peers "* ]]; then
