@@ -209,8 +209,9 @@ def is_alike(rows, field):
 
 INTRODUCTION = """# Results
 
-Written by scripts/results.sh, as `make results` calls it; `bulkhash bench --help` explains the
-experiments. Medians over the repetitions, lowest and highest in brackets.
+`make results` writes this file (scripts/results.sh); `bulkhash bench --help` explains the experiments.
+Figures are medians over the repetitions, with the lowest and highest in brackets. A limit is the rate of
+memory accesses or copies alone, measured in the same run; a bar is the value that a figure should reach.
 """
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
