@@ -54,19 +54,27 @@ uint64_t sample_distinct(const struct sample *sample, uint64_t keys)
     return distinct < (double)keys ? (uint64_t)distinct : keys;
 }
 
+uint64_t sample_others(const struct sample *sample, uint64_t keys)
+{
+    if (sample->keys == 0)
+        return keys;
+    return (uint64_t)((double)keys * (double)(sample->keys - sample->hot) / (double)sample->keys);
+}
+
 bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_bytes, uint64_t memory)
 {
     /* Nanoseconds of CPU time for a key, measured with 20 million keys of 8 bytes on a Zen server core,
-     * reading included. Where nearly all keys are new, a table takes 160, as it grows. */
+     * reading included. Where nearly all keys are new a table takes 160, as it grows. */
     const double sorting = 24, in_cache = 15, out_of_cache = 60;
 
     if (sample->keys == 0 || keys <= sample->keys)
         return false;
-    double needed = 2 * (double)keys * key_bytes; /* the keys, and as much for bh_sort() */
+    uint64_t others = sample_others(sample, keys);
+    double needed = 2 * (double)others * key_bytes; /* the keys, and as much for bh_sort() */
     if (needed > (double)memory / 2)
         return false;
-    double colder = (double)sample->once / (double)sample->keys;
-    return in_cache + colder * out_of_cache > sorting;
+    uint64_t cold = sample->once * (keys / sample->keys);
+    return (double)others * in_cache + (double)cold * out_of_cache > (double)others * sorting;
 }
 
 uint64_t memory_available(void)

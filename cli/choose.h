@@ -15,15 +15,19 @@ struct sample {
     uint64_t distinct;
     uint64_t once;  /* distinct keys that came once, */
     uint64_t twice; /* and twice */
+    uint64_t hot;   /* keys that are counted on the way (hot.h) */
 };
 
-/* Looks at sorted keys of 4 or 8 bytes. */
+/* Looks at sorted keys of 4 or 8 bytes; none is hot. */
 void sample_look(struct sample *sample, const void *keys, uint32_t key_bytes, uint64_t count);
 
 /* How many distinct keys there are at least among `keys`, of which the sample is a random part. */
 uint64_t sample_distinct(const struct sample *sample, uint64_t keys);
 
-/* Whether to sort `keys` of key_bytes each: when that is faster, and takes no more than half of
+/* How many of `keys` are not counted on the way. */
+uint64_t sample_others(const struct sample *sample, uint64_t keys);
+
+/* Whether to sort those of `keys` of key_bytes each that are not counted on the way: when that is faster, and takes no more than half of
  * `memory`, the bytes that the system can give. */
 bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_bytes,
                     uint64_t memory);

@@ -1,6 +1,7 @@
 /*
  * `bulkhash count`: how often each k-mer of FASTA and FASTQ files, or each integer of an array or of text,
- * occurs. A sample of the keys decides between two ways (choose.h):
+ * occurs. A sample of the keys shows which come again and again: these are counted on the way (hot.h). For
+ * the others it decides between two ways (choose.h):
  *
  *     table     Each thread reads a batch of keys (source.h) and adds it to a table with bh_reduce(), which
  *               adds 1 to the count of each key; meanwhile others read.
@@ -15,6 +16,7 @@
 #include "bulkhash/bulkhash.h"
 #include "choose.h"
 #include "error.h"
+#include "hot.h"
 #include "kmers.h"
 #include "npy.h"
 #include "output.h"
@@ -117,6 +119,8 @@ struct options {
 struct counter {
     struct source *source;
     struct counts counts; /* its table is NULL as long as the keys are to be sorted */
+    struct sample sample;
+    struct hot hot; /* keys that are counted on the way */
     size_t batch_keys;
     pthread_mutex_t lock; /* of the counts' table and runs, and of the progress line */
     uint64_t counted;
@@ -338,8 +342,36 @@ static void add_keys(struct counter *counter, const void *keys, uint64_t count)
     }
 }
 
-/* With the lock held: memory does not suffice for sorting, so what has been read goes to a table, and all
- * that follows. */
+/* How many keys will have to be sorted, those read included. */
+static uint64_t expected_others(struct counter *counter)
+{
+    return sample_others(&counter->sample, source_expected(counter->source));
+}
+
+/* Adds keys that have come so often to the table. */
+static void add_counts(struct counter *counter, const struct pair *pairs, uint64_t count)
+{
+    const uint32_t key_bytes = counter->source->key_bytes;
+    uint64_t *keys8 = malloc(count * sizeof *keys8), *values = malloc(count * sizeof *values);
+    uint32_t *keys4 = (uint32_t *)keys8;
+
+    if (keys8 == NULL || values == NULL)
+        fail_memory(counter);
+    for (uint64_t i = 0; i < count; i++) {
+        if (key_bytes == 4)
+            keys4[i] = (uint32_t)pairs[i].key;
+        else
+            keys8[i] = pairs[i].key;
+        values[i] = pairs[i].count;
+    }
+    if (bh_reduce(counter->counts.table, BH_ADD, keys8, values, count, NULL) != BH_OK)
+        fail_table(counter);
+    free(values);
+    free(keys8);
+}
+
+/* Memory does not suffice for sorting, so what has been read goes to a table, and all that follows. With the
+ * lock held as long as there are other threads. */
 static void count_in_table(struct counter *counter)
 {
     struct runs *runs = &counter->counts.runs;
@@ -347,6 +379,8 @@ static void count_in_table(struct counter *counter)
     open_table(counter, sample_keys);
     if (bh_reduce(counter->counts.table, BH_ADD, runs->keys, NULL, runs->count, NULL) != BH_OK)
         fail_table(counter);
+    if (runs->besides_count > 0)
+        add_counts(counter, runs->besides, runs->besides_count);
     runs_close(runs);
 }
 
@@ -362,21 +396,23 @@ static void show_progress(struct counter *counter)
                   counter->source->noun, distinct);
 }
 
-/* Brings a batch into the table, or behind the keys that will be sorted. */
-static void keep_keys(struct counter *counter, const void *keys, uint64_t count)
+/* Brings a batch into the table, or behind the keys that will be sorted; what is hot stays with `hot`, and
+ * the batch loses it. */
+static void keep_keys(struct counter *counter, struct hot *hot, void *keys, size_t count)
 {
     struct runs *runs = &counter->counts.runs;
+    size_t others = hot_filter(hot, keys, counter->source->key_bytes, count);
     bool is_kept = false;
 
     pthread_mutex_lock(&counter->lock);
     counter->counted += count;
     if (counter->counts.table == NULL) {
-        void *room = runs_room(runs, count, source_expected(counter->source));
+        void *room = runs_room(runs, others, expected_others(counter));
 
         is_kept = room != NULL;
         if (is_kept) {
-            memcpy(room, keys, count * runs->key_bytes);
-            runs->count += count;
+            memcpy(room, keys, others * runs->key_bytes);
+            runs->count += others;
         } else {
             count_in_table(counter);
         }
@@ -384,7 +420,7 @@ static void keep_keys(struct counter *counter, const void *keys, uint64_t count)
     show_progress(counter);
     pthread_mutex_unlock(&counter->lock);
     if (!is_kept)
-        add_keys(counter, keys, count);
+        add_keys(counter, keys, others);
 }
 
 /* What each thread does. */
@@ -392,6 +428,7 @@ static void count_batches(void *argument)
 {
     struct counter *counter = argument;
     struct source_reader reader;
+    struct hot hot;
     void *keys = malloc(counter->batch_keys * counter->source->key_bytes);
     size_t count;
 
@@ -399,11 +436,18 @@ static void count_batches(void *argument)
         pthread_mutex_lock(&counter->lock);
         fail_memory(counter);
     }
+    pthread_mutex_lock(&counter->lock);
+    hot_copy(&hot, &counter->hot);
+    pthread_mutex_unlock(&counter->lock);
     source_reader_open(&reader, counter->source);
     while ((count = source_read(&reader, keys, counter->batch_keys)) > 0)
-        keep_keys(counter, keys, count);
+        keep_keys(counter, &hot, keys, count);
     source_reader_close(&reader);
     free(keys);
+    pthread_mutex_lock(&counter->lock);
+    hot_add(&counter->hot, &hot);
+    pthread_mutex_unlock(&counter->lock);
+    hot_close(&hot);
 }
 
 /* Reads keys to the place where they will be sorted, without a batch between: those that only one thread can
@@ -430,15 +474,14 @@ static void read_straight(struct counter *counter)
     source_reader_close(&reader);
 }
 
-/* What the first keys tell. */
+/* Keys that were read to look at them. */
 struct beginning {
-    void *keys;   /* that have been read, */
-    size_t count; /* and their number: 0 where the sample is of the whole array */
-    struct sample sample;
+    void *keys;
+    size_t count; /* 0 where the sample is of the whole array */
 };
 
 static void look_at_beginning(struct counter *counter, struct source_reader *reader,
-                              struct beginning *beginning)
+                              struct beginning *beginning, bool on_cores)
 {
     struct source *source = counter->source;
     size_t count = sample_keys;
@@ -453,15 +496,18 @@ static void look_at_beginning(struct counter *counter, struct source_reader *rea
         memcpy(sorted, beginning->keys, count * source->key_bytes);
     }
     if (bh_sort(counter->counts.context, sorted, source->key_bytes, NULL, 0, count) != BH_OK)
-        fail_memory(counter);
-    sample_look(&beginning->sample, sorted, source->key_bytes, count);
+        fail_table(counter);
+    sample_look(&counter->sample, sorted, source->key_bytes, count);
+    if (on_cores && count == sample_keys)
+        counter->sample.hot = hot_choose(&counter->hot, sorted, source->key_bytes, count);
     free(sorted);
 }
 
 /* How many distinct keys the table is made for, from the beginning on: to grow again and again would take
  * longer than all the rest. */
-static uint64_t expected_distinct(const struct counter *counter, const struct sample *sample)
+static uint64_t expected_distinct(const struct counter *counter)
 {
+    const struct sample *sample = &counter->sample;
     struct source *source = counter->source;
     uint64_t keys = source_expected(source), most = most_expected, expected;
 
@@ -480,12 +526,29 @@ static uint64_t expected_distinct(const struct counter *counter, const struct sa
 
 /* On a GPU nothing is sorted: there a table is as fast. Nor are the reads of FASTQ: their first k-mers are
  * distinct, but with the coverage all of them come again, and sorting would take many times the memory. */
-static bool is_sorting(const struct counter *counter, const struct sample *sample, bool on_cores)
+static bool is_sorting(const struct counter *counter, bool on_cores)
 {
     struct source *source = counter->source;
 
-    return on_cores && !source_is_fastq(source) && sample->keys == sample_keys &&
-           choose_sorting(sample, source_expected(source), source->key_bytes, memory_available());
+    return on_cores && !source_is_fastq(source) && counter->sample.keys == sample_keys &&
+           choose_sorting(&counter->sample, source_expected(source), source->key_bytes,
+                          memory_available());
+}
+
+/* Brings what was counted on the way to the other keys. */
+static void add_hot(struct counter *counter)
+{
+    struct hot *hot = &counter->hot;
+    struct counts *counts = &counter->counts;
+
+    hot_list(hot);
+    if (hot->count == 0)
+        return;
+    if (counts->table == NULL && runs_add(&counts->runs, hot->places, hot->count))
+        return;
+    if (counts->table == NULL)
+        count_in_table(counter);
+    add_counts(counter, hot->places, hot->count);
 }
 
 /* From the files to the counts. */
@@ -494,27 +557,30 @@ static void count_keys(struct counter *counter, bool on_cores)
     struct counts *counts = &counter->counts;
     struct source_reader reader;
     struct beginning beginning;
+    struct hot none = {.places = NULL};
 
     source_reader_open(&reader, counter->source);
-    look_at_beginning(counter, &reader, &beginning);
+    look_at_beginning(counter, &reader, &beginning, on_cores);
     runs_init(&counts->runs, counter->source->key_bytes);
-    if (!is_sorting(counter, &beginning.sample, on_cores))
-        open_table(counter, expected_distinct(counter, &beginning.sample));
+    if (!is_sorting(counter, on_cores))
+        open_table(counter, expected_distinct(counter));
     while (beginning.count > 0) {
-        keep_keys(counter, beginning.keys, beginning.count);
+        keep_keys(counter, &none, beginning.keys, beginning.count);
         beginning.count = source_read_taken(&reader, beginning.keys, sample_keys);
     }
     source_reader_close(&reader);
     free(beginning.keys);
 
-    if (counts->table == NULL && counter->source->kind != SOURCE_TEXT)
+    if (counts->table == NULL && counter->hot.places == NULL &&
+        counter->source->kind != SOURCE_TEXT)
         read_straight(counter);
     threads_run(counts->threads, count_batches, counter);
+    add_hot(counter);
     if (counts->table == NULL &&
         !runs_sort(&counts->runs, counts->context, source_is_signed(counter->source)))
         count_in_table(counter);
     counts->distinct = counts->table != NULL ? stats_of(counts->table).keys
-                                             : runs_number_all(&counts->runs, 1, counts->threads);
+                                             : runs_number(&counts->runs, 1, counts->threads);
 }
 
 /* ----------------------------------------- the end ---------------------------------------- */
@@ -548,6 +614,7 @@ static void print_summary(const struct counter *counter, const struct options *o
 static void counter_close(struct counter *counter)
 {
     runs_close(&counter->counts.runs);
+    hot_close(&counter->hot);
     bh_table_destroy(counter->counts.table);
     bh_context_destroy(counter->counts.context);
     pthread_mutex_destroy(&counter->lock);

@@ -321,7 +321,7 @@ static uint64_t count_frequent(const struct counts *counts, const struct result_
     if (format->least <= 1)
         return counts->distinct;
     if (counts->table == NULL)
-        return runs_number_all(&counts->runs, format->least, counts->threads);
+        return runs_number(&counts->runs, format->least, counts->threads);
     exporter = calloc(1, sizeof *exporter);
     if (exporter == NULL)
         fail("%s: no memory to write it; free some and try again", output->path);

@@ -7,9 +7,11 @@
 
 #include "runs.h"
 
+#include "error.h"
 #include "threads.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 /* Mappings are a multiple of this, which is one of the huge page. */
@@ -98,22 +100,13 @@ INLINE uint64_t end_of_run(const void *keys, uint64_t i, uint64_t end, uint32_t 
     return key == UINT64_MAX ? last : find(keys, i + step / 2, last, key + 1, key_bytes);
 }
 
-INLINE uint64_t number(const void *keys, uint64_t begin, uint64_t end, uint64_t least,
-                       uint32_t key_bytes)
+/* How many runs there are: each begins where a key differs from the one before. */
+INLINE uint64_t number(const void *keys, uint64_t begin, uint64_t end, uint32_t key_bytes)
 {
-    uint64_t runs = 0;
+    uint64_t runs = begin < end;
 
-    if (least <= 1) { /* each begins where a key differs from the one before */
-        for (uint64_t i = begin + 1; i < end; i++)
-            runs += key_at(keys, i, key_bytes) != key_at(keys, i - 1, key_bytes);
-        return runs + (begin < end);
-    }
-    for (uint64_t i = begin + 1, first = begin; i <= end; i++) {
-        if (i == end || key_at(keys, i, key_bytes) != key_at(keys, i - 1, key_bytes)) {
-            runs += i - first >= least;
-            first = i;
-        }
-    }
+    for (uint64_t i = begin + 1; i < end; i++)
+        runs += key_at(keys, i, key_bytes) != key_at(keys, i - 1, key_bytes);
     return runs;
 }
 
@@ -141,7 +134,31 @@ INLINE uint64_t pairs_of(const void *keys, uint64_t begin, uint64_t end, uint64_
     return count;
 }
 
+static uint64_t key_of(const struct runs *runs, uint64_t i)
+{
+    return key_at(runs->keys, i, runs->key_bytes);
+}
+
 /* ------------------------------------- for all widths ------------------------------------- */
+
+bool runs_add(struct runs *runs, struct pair *pairs, uint64_t count)
+{
+    void *room = runs_room(runs, count, 0);
+
+    if (room == NULL)
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        if (runs->key_bytes == 4)
+            ((uint32_t *)room)[i] = (uint32_t)pairs[i].key;
+        else
+            ((uint64_t *)room)[i] = pairs[i].key;
+        pairs[i].count--;
+    }
+    runs->count += count;
+    runs->besides = pairs;
+    runs->besides_count = count;
+    return true;
+}
 
 bool runs_sort(struct runs *runs, bh_context *context, bool is_signed)
 {
@@ -174,44 +191,27 @@ uint64_t runs_take(const struct runs *runs, uint64_t most, uint64_t *taken, uint
     return end - *begin;
 }
 
-uint64_t runs_number(const struct runs *runs, uint64_t begin, uint64_t keys, uint64_t least)
+/* Adds what there is besides to the pairs of a part, whose keys have the order of the list. */
+static void add_besides(const struct runs *runs, uint64_t begin, uint64_t keys, uint64_t sign,
+                        struct pair *pairs)
 {
-    return runs->key_bytes == 4 ? number(runs->keys, begin, begin + keys, least, 4)
-                                : number(runs->keys, begin, begin + keys, least, 8);
-}
+    const struct pair *list = runs->besides;
+    uint64_t first = key_of(runs, begin), last = key_of(runs, begin + keys - 1);
+    uint64_t low = 0, high = runs->besides_count;
 
-/* What threads that count runs share. */
-struct counting {
-    const struct runs *runs;
-    uint64_t least;
-    pthread_mutex_t lock;
-    uint64_t taken;
-    uint64_t number;
-};
+    while (low < high) { /* to the first that is not smaller */
+        uint64_t middle = low + (high - low) / 2;
 
-static void count_parts(void *argument)
-{
-    struct counting *counting = argument;
-    uint64_t begin, keys, number = 0;
-
-    do {
-        pthread_mutex_lock(&counting->lock);
-        counting->number += number;
-        keys = runs_take(counting->runs, counted_keys, &counting->taken, &begin);
-        pthread_mutex_unlock(&counting->lock);
-        if (keys > 0)
-            number = runs_number(counting->runs, begin, keys, counting->least);
-    } while (keys > 0);
-}
-
-uint64_t runs_number_all(const struct runs *runs, uint64_t least, uint32_t threads)
-{
-    struct counting counting = {.runs = runs, .least = least};
-
-    pthread_mutex_init(&counting.lock, NULL);
-    threads_run(threads, count_parts, &counting);
-    pthread_mutex_destroy(&counting.lock);
-    return counting.number;
+        if (list[middle].key < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < runs->besides_count && list[low].key <= last; low++) {
+        while (pairs->key != (list[low].key ^ sign) - sign)
+            pairs++;
+        pairs->count += list[low].count;
+    }
 }
 
 uint64_t runs_pairs(const struct runs *runs, uint64_t begin, uint64_t keys, uint64_t least,
@@ -223,6 +223,7 @@ uint64_t runs_pairs(const struct runs *runs, uint64_t begin, uint64_t keys, uint
                          : pairs_of(runs->keys, begin, begin + keys, 0, pairs, 8);
     uint64_t kept = 0;
 
+    add_besides(runs, begin, keys, sign, pairs);
     if (least <= 1)
         return count;
     for (uint64_t i = 0; i < count; i++) {
@@ -230,4 +231,53 @@ uint64_t runs_pairs(const struct runs *runs, uint64_t begin, uint64_t keys, uint
         kept += pairs[i].count >= least;
     }
     return kept;
+}
+
+/* What threads that count runs share. */
+struct counting {
+    const struct runs *runs;
+    uint64_t least;
+    pthread_mutex_t lock;
+    uint64_t taken;
+    uint64_t number;
+};
+
+static uint64_t number_in_part(const struct counting *counting, uint64_t begin, uint64_t keys,
+                               struct pair *pairs)
+{
+    const struct runs *runs = counting->runs;
+
+    if (counting->least > 1)
+        return runs_pairs(runs, begin, keys, counting->least, false, pairs);
+    return runs->key_bytes == 4 ? number(runs->keys, begin, begin + keys, 4)
+                                : number(runs->keys, begin, begin + keys, 8);
+}
+
+static void count_parts(void *argument)
+{
+    struct counting *counting = argument;
+    struct pair *pairs = malloc(counted_keys * sizeof *pairs);
+    uint64_t begin, keys, number = 0;
+
+    if (pairs == NULL)
+        fail("count: no memory to count the keys; free some and try again");
+    do {
+        pthread_mutex_lock(&counting->lock);
+        counting->number += number;
+        keys = runs_take(counting->runs, counted_keys, &counting->taken, &begin);
+        pthread_mutex_unlock(&counting->lock);
+        if (keys > 0)
+            number = number_in_part(counting, begin, keys, pairs);
+    } while (keys > 0);
+    free(pairs);
+}
+
+uint64_t runs_number(const struct runs *runs, uint64_t least, uint32_t threads)
+{
+    struct counting counting = {.runs = runs, .least = least};
+
+    pthread_mutex_init(&counting.lock, NULL);
+    threads_run(threads, count_parts, &counting);
+    pthread_mutex_destroy(&counting.lock);
+    return counting.number;
 }

@@ -6,6 +6,9 @@
  * Keys are in the order of unsigned numbers. Where they may be below zero, those come last and are to be
  * first: whoever goes through the runs begins at runs->first, and goes on at the beginning of the array
  * behind its end.
+ *
+ * Of keys that were counted on the way (hot.h) one stands among the keys, for all, and how many there are
+ * besides is kept in a list.
  */
 #ifndef BULKHASH_CLI_RUNS_H
 #define BULKHASH_CLI_RUNS_H
@@ -22,7 +25,9 @@ struct runs {
     uint64_t count; /* of the keys */
     uint64_t bytes; /* of the memory */
     uint32_t key_bytes;
-    uint64_t first; /* the smallest key */
+    uint64_t first;             /* the smallest key */
+    const struct pair *besides; /* keys, ascending, and how many of each there are besides */
+    uint64_t besides_count;
 };
 
 /* Makes it empty, for keys of 4 or 8 bytes. */
@@ -33,6 +38,10 @@ void runs_init(struct runs *runs, uint32_t key_bytes);
  * there may be in the end. */
 void *runs_room(struct runs *runs, uint64_t more, uint64_t expected);
 
+/* Adds keys, in ascending order and with counts of 1 and more, which must live as long as the runs; their counts become those besides.
+ * False without memory: nothing has changed. To be called once, before runs_sort(). */
+bool runs_add(struct runs *runs, struct pair *pairs, uint64_t count);
+
 /* Sorts the keys; false without memory: they are as they were. `is_signed`: the highest bit means below
  * zero. */
 bool runs_sort(struct runs *runs, bh_context *context, bool is_signed);
@@ -42,14 +51,12 @@ bool runs_sort(struct runs *runs, bh_context *context, bool is_signed);
  * Answers how many keys the part has, 0 at the end, and in *begin where it begins. */
 uint64_t runs_take(const struct runs *runs, uint64_t most, uint64_t *taken, uint64_t *begin);
 
-/* How many runs of at least `least` keys lie in a part that runs_take() has given. */
-uint64_t runs_number(const struct runs *runs, uint64_t begin, uint64_t keys, uint64_t least);
+/* How many distinct keys come at least `least` times; counted on so many threads. */
+uint64_t runs_number(const struct runs *runs, uint64_t least, uint32_t threads);
 
-/* The same of all runs, on so many threads. */
-uint64_t runs_number_all(const struct runs *runs, uint64_t least, uint32_t threads);
-
-/* Makes pairs of the runs of at least `least` keys in such a part; answers how many. There must be room for
- * a pair of each run, those with fewer keys included. Keys are widened to 64 bits, with their sign if `is_signed`. */
+/* Makes pairs of the keys in a part that runs_take() has given, those that come at least `least` times; answers
+ * how many. There must be room for the others, too. Keys are widened to 64 bits, with their sign if
+ * `is_signed`. */
 uint64_t runs_pairs(const struct runs *runs, uint64_t begin, uint64_t keys, uint64_t least,
                     bool is_signed, struct pair *pairs);
 
