@@ -69,12 +69,11 @@ bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_byt
 
     if (sample->keys == 0 || keys <= sample->keys)
         return false;
-    uint64_t others = sample_others(sample, keys);
-    double needed = 2 * (double)others * key_bytes; /* the keys, and as much for bh_sort() */
-    if (needed > (double)memory / 2)
-        return false;
-    uint64_t cold = sample->once * (keys / sample->keys);
-    return (double)others * in_cache + (double)cold * out_of_cache > (double)others * sorting;
+    double others = (double)sample_others(sample, keys);
+    double colder = (double)keys * (double)sample->once / (double)sample->keys;
+    double needed = 2 * others * key_bytes; /* the keys, and as much for bh_sort() */
+    return needed <= (double)memory / 2 &&
+           others * in_cache + colder * out_of_cache > others * sorting;
 }
 
 uint64_t memory_available(void)
