@@ -49,7 +49,7 @@ export BULKHASH_CUDA_MODULE=./no-such-module.so # so there is no GPU, whatever t
 
 for ((round = 0; round < 150; round++)); do
     line=() status=0 k='' canonical='' sorted='' sink='' times=1 least=1 histogram='' output_only='' \
-        text='' device=cpu
+        text='' device=cpu full=''
 
     pick in.fa in.fa in.fa in.gz in.npy in.npy in.txt in.txt ids.csv missing.fa missing.npy none two
     input=$picked
@@ -118,6 +118,7 @@ for ((round = 0; round < 150; round++)); do
         - | /dev/stdout | /dev/fd/1 | out) sink=streams/1 ;;
         /dev/fd/3) sink=streams/3 ;;
         /dev/null) ;;
+        /dev/full) full=1 ;;
         link.tsv) sink=place/old.tsv ;;
         new.* | old.* | ./-) sink=place/$output ;;
         *) ((status == 2)) || status=1 ;;
@@ -134,6 +135,13 @@ for ((round = 0; round < 150; round++)); do
         [[ $input != @(ids.csv|missing*) && $device == cpu ]] || status=1
         ((is_array || is_text == ${#text})) || status=1
     fi
+    wanted=wanted/$k$canonical
+    ((!is_array)) || wanted=wanted/array
+    ((!is_text)) || wanted=wanted/text
+    # A full disk has room for nothing at all.
+    if [[ $status == 0 && -n $full ]]; then
+        awk -F '\t' -v times=$times -v least="$least" '$2 * times >= least { exit 1 }' $wanted || status=1
+    fi
     said="round $round: count ${line[*]@Q}"
 
     got=0
@@ -146,9 +154,6 @@ for ((round = 0; round < 150; round++)); do
         grep -q '^bulkhash: ' "$err" || failed "$said: not an error sentence: $(<"$err")"
     fi
 
-    wanted=wanted/$k$canonical
-    ((!is_array)) || wanted=wanted/array
-    ((!is_text)) || wanted=wanted/text
     if [[ -n $sink ]]; then
         awk -F '\t' -v OFS='\t' -v times=$times -v least="$least" \
             '$2 * times >= least { print $1, $2 * times }' $wanted >wanted/now
