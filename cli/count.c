@@ -1,58 +1,79 @@
 /*
- * `bulkhash count`: how often each k-mer of FASTA and FASTQ files, or each number of an integer array,
- * occurs. Each thread fills a batch of keys from the file, one thread at a time, and adds it to the
- * table with bh_reduce(), which adds 1 to the count of each key; meanwhile others read. At the end
- * the table goes to the output file and a summary to standard error.
+ * `bulkhash count`: how often each k-mer of FASTA and FASTQ files, or each integer of an array or of text,
+ * occurs. A sample of the keys shows which come again and again: these are counted on the way (hot.h). For
+ * the others it decides between two ways (choose.h):
+ *
+ *     table     Each thread reads a batch of keys (source.h) and adds it to a table with bh_reduce(), which
+ *               adds 1 to the count of each key; meanwhile others read.
+ *     sorting   All keys are read into memory and sorted; runs of equal keys are the counts (runs.h).
+ *
+ * At the end the counts go to the output file (result.h) and a summary to standard error.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "commands.h"
 
 #include "bulkhash/bulkhash.h"
+#include "choose.h"
 #include "error.h"
-#include "fasta.h"
+#include "hot.h"
 #include "kmers.h"
 #include "npy.h"
 #include "output.h"
 #include "progress.h"
 #include "result.h"
+#include "runs.h"
+#include "source.h"
 #include "suggest.h"
 #include "threads.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* A batch is small enough to stay in cache between the reader that writes it and the table that
- * reads it, and for the library to add it in the thread that calls, as all threads have batches of
- * their own. The first sample_keys keys tell how large the table may become; as they may mislead,
- * it is made for most_expected at most, some 200 MB. */
-enum { batch_keys = 1 << 13, sample_keys = 1 << 16, most_expected = 1 << 23, most_threads = 1024 };
+/* On cores a batch is small enough to stay in cache between the reader that writes it and the table that
+ * reads it, and for the library to add it in the thread that calls, as all threads have batches of their
+ * own. On a GPU each call costs copies and launches, and the library copies a large batch part by part while
+ * the GPU works: a batch is as large as gpu_batch_keys, or as a thread's part of gpu_keys. */
+enum { batch_keys = 1 << 13, gpu_batch_keys = 1 << 24, gpu_keys = 1 << 26, most_threads = 1024 };
+
+/* So many keys tell how large the table may become, and whether to have one. As they may mislead, it is made
+ * for most_expected at most, some 200 MB. */
+enum { sample_keys = 1 << 16, most_expected = 1 << 23 };
+
+/* How many keys are read at a time where they go straight into memory to be sorted. */
+enum { straight_keys = 1 << 17 };
 
 static const char help[] =
-    "bulkhash count: count k-mers of FASTA or FASTQ files, or the numbers of an integer array\n"
+    "bulkhash count: count k-mers of FASTA or FASTQ files, or integers of an array or of text\n"
     "\n"
     "usage: bulkhash count --kmers K [--canonical] FILE... [--output OUT]\n"
     "       bulkhash count ARRAY.npy [--output OUT]\n"
+    "       bulkhash count --text FILE... [--output OUT]\n"
     "\n"
-    "Each FILE is FASTA or FASTQ, plain or gzip, or - for standard input; all are counted together.\n"
-    "Each run of K letters A, C, G, T (or a, c, g, t) is a k-mer; those that contain any other\n"
-    "letter are skipped, and none goes from one record to the next. ARRAY.npy is a NumPy file of\n"
-    "integers of any width and shape. OUT gets one line for each distinct key: the k-mer or the\n"
-    "number, a tab, how often it occurs. If the name of OUT ends in .npy, it is a NumPy file of\n"
-    "(key, count) pairs; a number keeps its type, and a k-mer is an unsigned number of 8 bytes,\n"
-    "A=0, C=1, G=2, T=3, the first letter in the highest place. An existing file is replaced when\n"
-    "all is done; standard output (-, /dev/stdout), a pipe or a device is written to.\n"
+    "FILE is plain or gzip, or - for standard input; several are counted together.\n"
+    "--kmers: FASTA or FASTQ. Each run of K letters A, C, G, T (or a, c, g, t) is a k-mer; those\n"
+    "that contain any other letter are skipped, and none goes from one record to the next.\n"
+    "ARRAY.npy: a NumPy file of integers of any width and shape.\n"
+    "--text: an integer in each line, from -9223372036854775808 to 18446744073709551615: decimal,\n"
+    "or hexadecimal with 0x, with a sign or without. A line that holds anything else, a blank or\n"
+    "nothing at all, ends the program, and so do numbers below zero together with some above\n"
+    "9223372036854775807: the line is named and OUT stays as it was.\n"
+    "\n"
+    "OUT gets one line for each distinct key: the k-mer or the number in decimal, a tab, how often\n"
+    "it occurs. If the name of OUT ends in .npy, it is a NumPy file of (key, count) pairs: a number\n"
+    "of an array keeps its type, one of text is an unsigned integer of 8 bytes, or a signed one\n"
+    "where some are below zero, and a k-mer is an unsigned integer of 8 bytes, A=0, C=1, G=2, T=3,\n"
+    "the first letter in the highest place. An existing file is replaced when all is done;\n"
+    "standard output (-, /dev/stdout), a pipe or a device is written to.\n"
     "\n"
     "  -k, --kmers K      length of the k-mers, 1 to 32\n"
     "  -c, --canonical    count a k-mer and its reverse complement as one: as the\n"
     "                     alphabetically smaller of the two\n"
+    "  -T, --text         the files are text, an integer in each line\n"
     "  -o, --output OUT   where the counts go, - for standard output; without it only the\n"
     "                     summary is printed\n"
     "  -s, --sort         sort OUT by key: k-mers alphabetically, numbers by size\n"
@@ -60,53 +81,49 @@ static const char help[] =
     "  -H, --histogram    OUT gets, instead, a line for each count that there is: the count, a\n"
     "                     tab, how many distinct keys have it\n"
     "  -t, --threads N    use N threads; default: one for each processor\n"
+    "  -d, --device D     count on cpu (the default), or on an NVIDIA GPU: cuda, or cuda:N for\n"
+    "                     GPU number N; bulkhash devices tells what there is\n"
     "  -h, --help         print this\n"
     "\n"
     "The summary on standard error tells how many keys are distinct, how many were counted, the\n"
     "rate and time of counting (without writing OUT), and the memory of the table: per key, or\n"
-    "of fewer than 65,536 keys in all.\n"
-    "The table is made as large as the beginning of FASTA lets expect, up to 200 MB at once.\n"
+    "of fewer than 65,536 keys in all. Keys of which a sample shows that many are distinct are\n"
+    "sorted instead, unless they are from FASTQ, or nothing tells how many there will be (a pipe),\n"
+    "or they need more than half of the free memory; then the summary tells in how much memory\n"
+    "they were sorted.\n"
+    "The table is made as large as a sample lets expect, up to 200 MB at once.\n"
     "\n"
     "examples:\n"
     "  bulkhash count --kmers 31 --canonical genome.fna.gz --output counts.tsv\n"
     "  bulkhash count --kmers 4 --sort genome.fna --output - | head\n"
     "  bulkhash count -k 21 -c --min-count 2 reads_1.fastq.gz reads_2.fastq.gz -o solid.tsv\n"
     "  zcat reads.fastq.gz | bulkhash count -k 21 -c --histogram - --output -\n"
-    "  bulkhash count ids.npy --output counts.npy\n";
+    "  bulkhash count ids.npy --output counts.npy\n"
+    "  cut -f 3 visits.tsv | bulkhash count --text - --min-count 100 --output -\n";
 
 struct options {
     char **files;
     int file_count;
     const char *output;
+    const char *device;
     uint32_t k; /* 0: integers */
     uint32_t least;
     uint32_t threads;
     bool canonical;
+    bool text;
     bool sort;
     bool histogram;
 };
 
-/* Where the keys come from, one of two, and the table they go to. */
+/* The keys on their way from the files to the counts. */
 struct counter {
-    const struct input *input;
-    char **next_files; /* those that come behind it */
-    int files_left;
-    uint64_t size, position; /* bytes of all files, 0: not known; of those that have been read */
-    struct fasta *fasta;     /* NULL: the keys come from npy */
-    struct kmers *kmers;     /* makes them from the letters of fasta, */
-    const unsigned char *letters; /* of which these wait */
-    size_t letter_count;
-    struct npy *npy;
-
-    bh_context *context;
-    bh_table *table;
-    const char *noun;
-    uint32_t key_bytes;
-    uint32_t threads;
-
-    pthread_mutex_t lock; /* of what comes from the file, and of the progress line */
+    struct source *source;
+    struct counts counts; /* its table is NULL as long as the keys are to be sorted */
+    struct sample sample;
+    struct hot hot; /* keys that are counted on the way */
+    size_t batch_keys;
+    pthread_mutex_t lock; /* of the counts' table and runs, and of the progress line */
     uint64_t counted;
-    bool at_end;
 };
 
 /* -------------------------------------- command line -------------------------------------- */
@@ -125,6 +142,20 @@ static uint32_t parse_number(const char *text, const char *option, uint32_t leas
                    "; see bulkhash count --help",
                    option, text, least, most);
     return (uint32_t)number;
+}
+
+/* The device as bh_context_create() knows it: cpu, cuda or cuda:N. */
+static const char *parse_device(const char *text)
+{
+    bool good = strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0;
+
+    if (strncmp(text, "cuda:", 5) == 0) {
+        size_t digits = strspn(text + 5, "0123456789");
+        good = digits >= 1 && digits <= 4 && text[5 + digits] == '\0';
+    }
+    if (!good)
+        fail_usage("--device: '%s' is none of cpu, cuda and cuda:N; see bulkhash devices", text);
+    return text;
 }
 
 static bool ends_in_npy(const char *path)
@@ -149,6 +180,33 @@ static _Noreturn void fail_option(const char *argument, int letter, const struct
     suggestion_fail(&suggestion, "option", "--", "bulkhash count --help");
 }
 
+/* Whether the files, by their names, are of the kind that the options say. */
+static void check_kind(const struct options *options)
+{
+    if (options->k > 0 && options->text)
+        fail_usage("--text: text has no k-mers; leave out --kmers, or --text for FASTA and FASTQ");
+    for (int i = 0; i < options->file_count; i++) {
+        const char *file = options->files[i];
+
+        if (options->k > 0 && ends_in_npy(file))
+            fail_usage(
+                "%s: an array has no k-mers; leave out --kmers, or name a FASTA or FASTQ file",
+                file);
+        if (options->k == 0 && options->canonical)
+            fail_usage("--canonical: is about k-mers; add --kmers K");
+        if (options->text && ends_in_npy(file))
+            fail_usage("%s: an array is no text; leave out --text, or name a file of text", file);
+        if (options->k == 0 && !options->text && !ends_in_npy(file))
+            fail_usage("%s: without --kmers K or --text only arrays of integers are counted, "
+                       "NumPy's FILE.npy; --text counts an integer in each line, --kmers K FASTA "
+                       "and FASTQ, plain or gzip",
+                       file);
+    }
+    if (options->k == 0 && !options->text && options->file_count > 1)
+        fail_usage("%s: one array at a time, and %s was given before it; see bulkhash count --help",
+                   options->files[1], options->files[0]);
+}
+
 static void parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option names[] = {
@@ -159,14 +217,17 @@ static void parse_options(int argc, char **argv, struct options *options)
         {"min-count", required_argument, NULL, 'm'},
         {"histogram", no_argument, NULL, 'H'},
         {"threads", required_argument, NULL, 't'},
+        {"text", no_argument, NULL, 'T'},
+        {"device", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int option;
 
     memset(options, 0, sizeof *options);
+    options->device = "cpu";
     opterr = 0; /* getopt's own messages have another form than ours */
-    while ((option = getopt_long(argc, argv, ":k:co:sm:Ht:h", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":k:co:sm:Ht:Td:h", names, NULL)) != -1) {
         switch (option) {
         case 'k': options->k = parse_number(optarg, "--kmers", 1, kmers_longest); break;
         case 'c': options->canonical = true; break;
@@ -175,6 +236,8 @@ static void parse_options(int argc, char **argv, struct options *options)
         case 'm': options->least = parse_number(optarg, "--min-count", 1, UINT32_MAX - 1); break;
         case 'H': options->histogram = true; break;
         case 't': options->threads = parse_number(optarg, "--threads", 1, most_threads); break;
+        case 'T': options->text = true; break;
+        case 'd': options->device = parse_device(optarg); break;
         case 'h':
             fputs(help, stdout);
             finish_standard_output();
@@ -188,23 +251,7 @@ static void parse_options(int argc, char **argv, struct options *options)
         fail_usage("count: no FILE given; see bulkhash count --help");
     options->files = argv + optind;
     options->file_count = argc - optind;
-    for (int i = 0; i < options->file_count; i++) {
-        const char *file = options->files[i];
-
-        if (options->k > 0 && ends_in_npy(file))
-            fail_usage(
-                "%s: an array has no k-mers; leave out --kmers, or name a FASTA or FASTQ file",
-                file);
-        if (options->k == 0 && options->canonical)
-            fail_usage("--canonical: is about k-mers; add --kmers K");
-        if (options->k == 0 && !ends_in_npy(file))
-            fail_usage("%s: without --kmers K only arrays of integers are counted, NumPy's "
-                       "FILE.npy; with it FASTA and FASTQ, plain or gzip",
-                       file);
-    }
-    if (options->k == 0 && options->file_count > 1)
-        fail_usage("%s: one array at a time, and %s was given before it; see bulkhash count --help",
-                   options->files[1], options->files[0]);
+    check_kind(options);
     if ((options->histogram || options->least > 0) && options->output == NULL)
         fail_usage("--%s: is about what --output gets; add --output OUT",
                    options->histogram ? "histogram" : "min-count");
@@ -214,7 +261,18 @@ static void parse_options(int argc, char **argv, struct options *options)
 
 /* ---------------------------------------- counting ---------------------------------------- */
 
-/* The table cannot take a batch. */
+static bh_table_stats stats_of(bh_table *table)
+{
+    bh_table_stats stats;
+
+    memset(&stats, 0, sizeof stats);
+    stats.struct_size = sizeof stats;
+    if (bh_table_get_stats(table, &stats) != BH_OK)
+        fail("the table cannot be asked for its size: %s; please report this", library_error());
+    return stats;
+}
+
+/* The table cannot be made, or cannot take a batch. */
 static _Noreturn void fail_table(const struct counter *counter)
 {
     char why[1024];
@@ -222,166 +280,307 @@ static _Noreturn void fail_table(const struct counter *counter)
 
     snprintf(why, sizeof why, "%s", library_error());
     stats.struct_size = sizeof stats;
-    if (counter->table == NULL || bh_table_get_stats(counter->table, &stats) != BH_OK)
-        fail("%s: cannot be counted: %s", counter->input->path, why);
+    const char *path = source_path(counter->source);
+    if (counter->counts.table == NULL || bh_table_get_stats(counter->counts.table, &stats) != BH_OK)
+        fail("%s: cannot be counted: %s", path, why);
     fail("%s: cannot be counted to the end, after %" PRIu64 " distinct %s in %" PRIu64
          " MiB of memory: %s; use a machine with more memory or split the file",
-         counter->input->path, stats.keys, counter->noun, stats.bytes_total >> 20, why);
+         path, stats.keys, counter->source->noun, stats.bytes_total >> 20, why);
 }
 
 static _Noreturn void fail_memory(const struct counter *counter)
 {
-    fail("%s: no memory to count it; free some and try again", counter->input->path);
+    fail("%s: no memory to count it; free some and try again", source_path(counter->source));
 }
 
-/* Makes the table. `counter` holds where the keys come from. */
-static void counter_open(struct counter *counter, uint32_t threads)
+/* Chooses where to count. */
+static void open_context(struct counter *counter, const char *device, uint32_t threads)
 {
-    bh_context_options context_options;
+    struct counts *counts = &counter->counts;
+    bh_context_options options;
     bh_context_info info;
-    bh_table_options table_options;
 
-    bh_context_options_init(&context_options);
-    context_options.threads = threads;
-    bh_table_options_init(&table_options, counter->key_bytes, 8, sample_keys);
+    bh_context_options_init(&options);
+    options.threads = threads;
     info.struct_size = sizeof info;
-    if (bh_context_create("cpu", &context_options, &counter->context) != BH_OK ||
-        bh_context_get_info(counter->context, &info) != BH_OK ||
-        bh_table_create(counter->context, &table_options, &counter->table) != BH_OK)
+    if (bh_context_create(device, &options, &counts->context) != BH_OK ||
+        bh_context_get_info(counts->context, &info) != BH_OK) {
+        if (strcmp(device, "cpu") != 0)
+            fail("--device %s: cannot be used: %s; see bulkhash devices", device, library_error());
         fail_table(counter);
-    counter->threads = info.threads;
-    pthread_mutex_init(&counter->lock, NULL);
-}
-
-/* Goes on with the next file; answers whether there is one. */
-static bool open_next(struct counter *counter)
-{
-    if (counter->files_left == 0)
-        return false;
-    counter->position += counter->fasta->input.position;
-    fasta_close(counter->fasta);
-    fasta_open(counter->fasta, *counter->next_files++);
-    counter->files_left--;
-    return true;
-}
-
-/* Makes up to `room` keys from the letters of the file; fewer only at its end. */
-static size_t read_kmers(struct counter *counter, unsigned char *keys, size_t room)
-{
-    size_t found = 0;
-
-    while (found < room) {
-        if (counter->letter_count == 0) {
-            switch (fasta_next(counter->fasta, &counter->letters, &counter->letter_count)) {
-            case FASTA_END:
-                if (!open_next(counter))
-                    return found;
-                break;
-            case FASTA_RECORD: kmers_restart(counter->kmers); break;
-            case FASTA_LETTERS: break;
-            }
-            continue;
-        }
-        size_t part = room - found; /* as no letter makes more than one */
-        if (part > counter->letter_count)
-            part = counter->letter_count;
-        int bad;
-        found += kmers_scan(counter->kmers, counter->letters, part,
-                            keys + found * counter->key_bytes, &bad);
-        if (bad >= 0)
-            fasta_fail_byte(counter->fasta, (unsigned char)bad);
-        counter->letters += part;
-        counter->letter_count -= part;
     }
-    return found;
+    counts->threads = info.threads;
+    counter->batch_keys = batch_keys;
+    if (strcmp(info.device, "cpu") != 0) {
+        counter->batch_keys = gpu_keys / info.threads;
+        if (counter->batch_keys > gpu_batch_keys)
+            counter->batch_keys = gpu_batch_keys;
+    }
 }
 
-/* Reads up to `room` keys; answers how many, 0 at the end. */
-static size_t read_keys(struct counter *counter, void *keys, size_t room)
+/* Makes a table in which `keys` distinct keys have room. */
+static void open_table(struct counter *counter, uint64_t keys)
 {
-    size_t count = 0;
+    bh_table_options options;
 
-    pthread_mutex_lock(&counter->lock);
-    if (!counter->at_end)
-        count = counter->fasta != NULL ? read_kmers(counter, keys, room)
-                                       : npy_read(counter->npy, keys, room);
-    counter->at_end = count == 0;
-    counter->counted += count;
-
-    bh_table_stats stats;
-    stats.struct_size = sizeof stats;
-    if (progress_due() && bh_table_get_stats(counter->table, &stats) == BH_OK)
-        progress_draw(counter->position + counter->input->position, counter->size, counter->counted,
-                      counter->noun, stats.keys);
-    pthread_mutex_unlock(&counter->lock);
-    return count;
+    bh_table_options_init(&options, counter->source->key_bytes, 8, keys);
+    if (bh_table_create(counter->counts.context, &options, &counter->counts.table) == BH_OK)
+        return;
+    /* Where memory does not allow that much, it grows as far as it comes. */
+    options.capacity = sample_keys;
+    if (keys <= sample_keys ||
+        bh_table_create(counter->counts.context, &options, &counter->counts.table) != BH_OK)
+        fail_table(counter);
 }
 
 static void add_keys(struct counter *counter, const void *keys, uint64_t count)
 {
-    if (bh_reduce(counter->table, BH_ADD, keys, NULL, count, NULL) != BH_OK) {
+    if (bh_reduce(counter->counts.table, BH_ADD, keys, NULL, count, NULL) != BH_OK) {
         /* Held to the end, so that no thread draws the progress line again. */
         pthread_mutex_lock(&counter->lock);
         fail_table(counter);
     }
 }
 
+/* How many keys will have to be sorted, those read included. */
+static uint64_t expected_others(struct counter *counter)
+{
+    return sample_others(&counter->sample, source_expected(counter->source));
+}
+
+/* Adds keys that have come so often to the table. */
+static void add_counts(struct counter *counter, const struct pair *pairs, uint64_t count)
+{
+    const uint32_t key_bytes = counter->source->key_bytes;
+    uint64_t *keys8 = malloc(count * sizeof *keys8), *values = malloc(count * sizeof *values);
+    uint32_t *keys4 = (uint32_t *)keys8;
+
+    if (keys8 == NULL || values == NULL)
+        fail_memory(counter);
+    for (uint64_t i = 0; i < count; i++) {
+        if (key_bytes == 4)
+            keys4[i] = (uint32_t)pairs[i].key;
+        else
+            keys8[i] = pairs[i].key;
+        values[i] = pairs[i].count;
+    }
+    if (bh_reduce(counter->counts.table, BH_ADD, keys8, values, count, NULL) != BH_OK)
+        fail_table(counter);
+    free(values);
+    free(keys8);
+}
+
+/* Memory does not suffice for sorting, so what has been read goes to a table, and all that follows. With the
+ * lock held as long as there are other threads. */
+static void count_in_table(struct counter *counter)
+{
+    struct runs *runs = &counter->counts.runs;
+
+    open_table(counter, sample_keys);
+    if (bh_reduce(counter->counts.table, BH_ADD, runs->keys, NULL, runs->count, NULL) != BH_OK)
+        fail_table(counter);
+    if (runs->besides_count > 0)
+        add_counts(counter, runs->besides, runs->besides_count);
+    runs_close(runs);
+}
+
+/* With the lock held. */
+static void show_progress(struct counter *counter)
+{
+    bh_table *table = counter->counts.table;
+
+    if (!progress_due())
+        return;
+    uint64_t distinct = table != NULL ? stats_of(table).keys : UINT64_MAX;
+    progress_draw(source_position(counter->source), counter->source->size, counter->counted,
+                  counter->source->noun, distinct);
+}
+
+/* Brings a batch into the table, or behind the keys that will be sorted; what is hot stays with `hot`, and
+ * the batch loses it. */
+static void keep_keys(struct counter *counter, struct hot *hot, void *keys, size_t count)
+{
+    struct runs *runs = &counter->counts.runs;
+    size_t others = hot_filter(hot, keys, counter->source->key_bytes, count);
+    bool is_kept = false;
+
+    pthread_mutex_lock(&counter->lock);
+    counter->counted += count;
+    if (counter->counts.table == NULL) {
+        void *room = runs_room(runs, others, expected_others(counter));
+
+        is_kept = room != NULL;
+        if (is_kept) {
+            memcpy(room, keys, others * runs->key_bytes);
+            runs->count += others;
+        } else {
+            count_in_table(counter);
+        }
+    }
+    show_progress(counter);
+    pthread_mutex_unlock(&counter->lock);
+    if (!is_kept)
+        add_keys(counter, keys, others);
+}
+
 /* What each thread does. */
 static void count_batches(void *argument)
 {
     struct counter *counter = argument;
-    void *keys = malloc(batch_keys * (size_t)counter->key_bytes);
+    struct source_reader reader;
+    struct hot hot;
+    void *keys = malloc(counter->batch_keys * counter->source->key_bytes);
     size_t count;
 
     if (keys == NULL) {
         pthread_mutex_lock(&counter->lock);
         fail_memory(counter);
     }
-    while ((count = read_keys(counter, keys, batch_keys)) > 0)
-        add_keys(counter, keys, count);
+    pthread_mutex_lock(&counter->lock);
+    hot_copy(&hot, &counter->hot);
+    pthread_mutex_unlock(&counter->lock);
+    source_reader_open(&reader, counter->source);
+    while ((count = source_read(&reader, keys, counter->batch_keys)) > 0)
+        keep_keys(counter, &hot, keys, count);
+    source_reader_close(&reader);
     free(keys);
+    pthread_mutex_lock(&counter->lock);
+    hot_add(&counter->hot, &hot);
+    pthread_mutex_unlock(&counter->lock);
+    hot_close(&hot);
 }
 
-/* How many distinct k-mers the file will have if the share of new ones stays what it was in the
- * sample, of which the table holds the counts. */
-static uint64_t expected_kmers(const struct counter *counter)
+/* Reads keys to the place where they will be sorted, without a batch between: those that only one thread can
+ * read at a time. What is left is for count_batches(): keys that were not expected or find no memory. */
+static void read_straight(struct counter *counter)
 {
-    /* As there are four letters, gzip packs four into a byte, and seldom finds more to save. */
-    uint64_t letters = counter->size * (counter->input->is_gzip ? 4 : 1);
-    uint64_t most = most_expected;
-    bh_table_stats stats;
+    struct runs *runs = &counter->counts.runs;
+    const uint64_t all = source_expected(counter->source);
+    struct source_reader reader;
+    size_t count = 1;
 
-    stats.struct_size = sizeof stats;
-    if (bh_table_get_stats(counter->table, &stats) != BH_OK)
-        return 0;
-    if (counter->kmers->k < 12) /* and the sample may have come before all others */
-        most = UINT64_C(1) << 2 * counter->kmers->k;
-    double expected = (double)letters * (double)stats.keys / sample_keys;
-    return expected < (double)most ? (uint64_t)expected : most;
-}
+    source_reader_open(&reader, counter->source);
+    while (runs->count < all && count > 0) {
+        uint64_t part = all - runs->count < straight_keys ? all - runs->count : straight_keys;
+        void *room = runs_room(runs, part, all);
 
-/* Counts the first keys, and makes the table as large as it will become: to grow again and again
- * would take longer than all the rest. Numbers of an array are left out, as the same few may be
- * all over it. */
-static void count_sample(struct counter *counter)
-{
-    void *keys = malloc(sample_keys * (size_t)counter->key_bytes);
-    size_t count;
-
-    if (keys == NULL)
-        fail_memory(counter);
-    count = read_keys(counter, keys, sample_keys);
-    add_keys(counter, keys, count);
-    if (counter->fasta != NULL && count == sample_keys) {
-        uint64_t expected = expected_kmers(counter);
-        /* Only an empty table becomes larger at no cost. Where memory does not allow that much, it
-         * grows as far as it comes. */
-        if (bh_clear(counter->table) != BH_OK)
-            fail_table(counter);
-        (void)bh_reserve(counter->table, expected);
-        add_keys(counter, keys, count);
+        if (room == NULL)
+            break;
+        count = source_read(&reader, room, part);
+        runs->count += count;
+        counter->counted += count;
+        show_progress(counter);
     }
-    free(keys);
+    source_reader_close(&reader);
+}
+
+/* Keys that were read to look at them. */
+struct beginning {
+    void *keys;
+    size_t count; /* 0 where the sample is of the whole array */
+};
+
+static void look_at_beginning(struct counter *counter, struct source_reader *reader,
+                              struct beginning *beginning, bool on_cores)
+{
+    struct source *source = counter->source;
+    size_t count = sample_keys;
+    void *sorted = malloc(sample_keys * (size_t)source->key_bytes);
+
+    beginning->keys = malloc(sample_keys * (size_t)source->key_bytes);
+    beginning->count = 0;
+    if (sorted == NULL || beginning->keys == NULL)
+        fail_memory(counter);
+    if (!source_sample(source, sorted, sample_keys)) {
+        beginning->count = count = source_read(reader, beginning->keys, sample_keys);
+        memcpy(sorted, beginning->keys, count * source->key_bytes);
+    }
+    if (bh_sort(counter->counts.context, sorted, source->key_bytes, NULL, 0, count) != BH_OK)
+        fail_table(counter);
+    sample_look(&counter->sample, sorted, source->key_bytes, count);
+    if (on_cores && count == sample_keys)
+        counter->sample.hot = hot_choose(&counter->hot, sorted, source->key_bytes, count);
+    free(sorted);
+}
+
+/* How many distinct keys the table is made for, from the beginning on: to grow again and again would take
+ * longer than all the rest. */
+static uint64_t expected_distinct(const struct counter *counter)
+{
+    const struct sample *sample = &counter->sample;
+    struct source *source = counter->source;
+    uint64_t keys = source_expected(source), most = most_expected, expected;
+
+    if (source->kind == SOURCE_KMERS) {
+        /* The share of new ones stays what it was. */
+        expected = (uint64_t)((double)keys * (double)sample->distinct / sample_keys);
+        if (source->kmers.k < 12) /* and the sample may have come before all others */
+            most = UINT64_C(1) << 2 * source->kmers.k;
+    } else {
+        expected = sample_distinct(sample, keys);
+    }
+    if (sample->keys < sample_keys || expected < sample_keys)
+        return sample_keys;
+    return expected < most ? expected : most;
+}
+
+/* On a GPU nothing is sorted: there a table is as fast. Nor are the reads of FASTQ: their first k-mers are
+ * distinct, but with the coverage all of them come again, and sorting would take many times the memory. */
+static bool is_sorting(const struct counter *counter, bool on_cores)
+{
+    struct source *source = counter->source;
+
+    return on_cores && !source_is_fastq(source) && counter->sample.keys == sample_keys &&
+           choose_sorting(&counter->sample, source_expected(source), source->key_bytes,
+                          memory_available());
+}
+
+/* Brings what was counted on the way to the other keys. */
+static void add_hot(struct counter *counter)
+{
+    struct hot *hot = &counter->hot;
+    struct counts *counts = &counter->counts;
+
+    hot_list(hot);
+    if (hot->count == 0)
+        return;
+    if (counts->table == NULL && runs_add(&counts->runs, hot->places, hot->count))
+        return;
+    if (counts->table == NULL)
+        count_in_table(counter);
+    add_counts(counter, hot->places, hot->count);
+}
+
+/* From the files to the counts. */
+static void count_keys(struct counter *counter, bool on_cores)
+{
+    struct counts *counts = &counter->counts;
+    struct source_reader reader;
+    struct beginning beginning;
+    struct hot none = {.places = NULL};
+
+    source_reader_open(&reader, counter->source);
+    look_at_beginning(counter, &reader, &beginning, on_cores);
+    runs_init(&counts->runs, counter->source->key_bytes);
+    if (!is_sorting(counter, on_cores))
+        open_table(counter, expected_distinct(counter));
+    while (beginning.count > 0) {
+        keep_keys(counter, &none, beginning.keys, beginning.count);
+        beginning.count = source_read_taken(&reader, beginning.keys, sample_keys);
+    }
+    source_reader_close(&reader);
+    free(beginning.keys);
+
+    if (counts->table == NULL && counter->hot.places == NULL &&
+        counter->source->kind != SOURCE_TEXT)
+        read_straight(counter);
+    threads_run(counts->threads, count_batches, counter);
+    add_hot(counter);
+    if (counts->table == NULL &&
+        !runs_sort(&counts->runs, counts->context, source_is_signed(counter->source)))
+        count_in_table(counter);
+    counts->distinct = counts->table != NULL ? stats_of(counts->table).keys
+                                             : runs_number(&counts->runs, 1, counts->threads);
 }
 
 /* ----------------------------------------- the end ---------------------------------------- */
@@ -389,140 +588,112 @@ static void count_sample(struct counter *counter)
 static void print_summary(const struct counter *counter, const struct options *options,
                           double seconds)
 {
-    bh_table_stats stats;
+    const struct counts *counts = &counter->counts;
 
-    stats.struct_size = sizeof stats;
-    if (bh_table_get_stats(counter->table, &stats) != BH_OK)
-        fail_table(counter);
-    fprintf(stderr, "%" PRIu64 " distinct of %" PRIu64 " ", stats.keys, counter->counted);
+    fprintf(stderr, "%" PRIu64 " distinct of %" PRIu64 " ", counts->distinct, counter->counted);
     if (options->k > 0)
         fprintf(stderr, "%" PRIu32 "-mers", options->k);
     else
-        fputs("values", stderr);
+        fputs(counter->source->noun, stderr);
     fprintf(stderr, ", %.1f M %s/s, %.3f s", (double)counter->counted / seconds * 1e-6,
-            counter->noun, seconds);
+            counter->source->noun, seconds);
+    if (counts->table == NULL) {
+        /* The keys, and as much again for bh_sort(). */
+        double bytes = 2 * (double)counts->runs.count * counts->runs.key_bytes;
+        fprintf(stderr, ", sorted in %.1f MB\n", bytes * 1e-6);
+        return;
+    }
+    uint64_t bytes = stats_of(counts->table).bytes_total;
     /* A table is made for sample_keys: with fewer, its size tells nothing about a key. */
-    if (stats.keys < sample_keys)
-        fprintf(stderr, ", table of %.1f MB\n", (double)stats.bytes_total * 1e-6);
+    if (counts->distinct < sample_keys)
+        fprintf(stderr, ", table of %.1f MB\n", (double)bytes * 1e-6);
     else
-        fprintf(stderr, ", %.1f bytes per key\n", (double)stats.bytes_total / (double)stats.keys);
+        fprintf(stderr, ", %.1f bytes per key\n", (double)bytes / (double)counts->distinct);
 }
 
 static void counter_close(struct counter *counter)
 {
-    bh_table_destroy(counter->table);
-    bh_context_destroy(counter->context);
+    runs_close(&counter->counts.runs);
+    hot_close(&counter->hot);
+    bh_table_destroy(counter->counts.table);
+    bh_context_destroy(counter->counts.context);
     pthread_mutex_destroy(&counter->lock);
 }
 
-/* Looks at all files before the first is read: that they can be read, and how large they are in all.
- * Answers their statuses, by which output_open() knows them. */
-static struct stat *look_at_files(struct counter *counter, const struct options *options)
+/* Brings the counts, or how many keys have each of them, into the output. */
+static void write_result(const struct counts *counts, const struct options *options,
+                         const struct result_format *format, struct output *output)
 {
-    struct stat *status = calloc((size_t)options->file_count, sizeof *status);
-    bool is_known = true, has_standard = false;
+    if (options->histogram) {
+        struct counts histogram = {.context = counts->context, .threads = counts->threads};
+        const struct result_format of_counts = {
+            .key_bytes = 8, .npy_bytes = 8, .is_sorted = true, .is_npy = format->is_npy};
 
-    if (status == NULL)
-        fail("%s: no memory to count it; free some and try again", options->files[0]);
-    for (int i = 0; i < options->file_count; i++) {
-        const char *file = options->files[i];
-        bool is_standard = strcmp(file, "-") == 0;
-
-        if (is_standard && has_standard)
-            fail_usage("-: standard input can be read once, and it was named twice");
-        has_standard |= is_standard;
-        if ((is_standard ? fstat(STDIN_FILENO, &status[i]) : stat(file, &status[i])) != 0)
-            fail("%s: cannot be opened: %s", file, strerror(errno));
-        if (S_ISDIR(status[i].st_mode))
-            fail("%s: is a folder; name a file in it", file);
-        if (!is_standard && access(file, R_OK) != 0)
-            fail("%s: cannot be opened: %s", file, strerror(errno));
-        is_known &= S_ISREG(status[i].st_mode);
-        counter->size += S_ISREG(status[i].st_mode) ? (uint64_t)status[i].st_size : 0;
+        histogram.table = result_histogram(counts, format, output);
+        histogram.distinct = stats_of(histogram.table).keys;
+        result_write(&histogram, &of_counts, output);
+        bh_table_destroy(histogram.table);
+    } else {
+        result_write(counts, format, output);
     }
-    counter->size = is_known ? counter->size : 0;
-    return status;
+    output_commit(output);
 }
 
-/* Brings the counts, or how many keys have each of them, into the output. */
-static void write_result(const struct counter *counter, const struct options *options,
-                         struct result_format *format, struct output *output)
+static void open_source(struct source *source, const struct options *options)
 {
-    bh_table *table = counter->table;
+    if (options->k > 0)
+        source_open_kmers(source, options->k, options->canonical);
+    else if (options->text)
+        source_open_text(source);
+    else
+        source_open_array(source);
+}
 
-    if (options->histogram) {
-        table = result_histogram(counter->context, table, format, output);
-        *format = (struct result_format){
-            .key_bytes = 8, .npy_bytes = 8, .is_sorted = true, .is_npy = format->is_npy};
-    }
-    result_write(counter->context, table, format, counter->threads, output);
-    if (options->histogram)
-        bh_table_destroy(table);
-    output_commit(output);
+/* What the output looks like, once all has been read. */
+static struct result_format format_of(const struct source *source, const struct options *options)
+{
+    return (struct result_format){
+        .key_bytes = source->key_bytes,
+        .k = options->k,
+        .npy_bytes = source->kind == SOURCE_ARRAY ? source->npy.item_bytes : 8,
+        .is_signed = source_is_signed(source),
+        .is_sorted = options->sort,
+        .is_npy = ends_in_npy(options->output),
+        .least = options->least,
+    };
 }
 
 int count_command(int argc, char **argv)
 {
     struct options options;
-    struct fasta fasta;
-    struct npy npy;
+    struct source source;
     struct output output;
-    struct kmers kmers;
-    struct counter counter = {0};
-    struct result_format format = {0};
+    struct counter counter = {.source = &source};
 
     parse_options(argc, argv, &options);
-    bool is_kmers = options.k > 0;
 
     /* Input, output, table: in this order what is wrong shows before anything is made, and before
      * the long work. */
     progress_start();
-    struct stat *files = look_at_files(&counter, &options);
-    if (is_kmers) {
-        counter.next_files = options.files + 1;
-        counter.files_left = options.file_count - 1;
-        fasta_open(&fasta, options.files[0]);
-        kmers_init(&kmers, options.k, options.canonical);
-        format.k = options.k;
-        format.key_bytes = kmers.key_bytes;
-        format.npy_bytes = 8;
-        counter.input = &fasta.input;
-        counter.fasta = &fasta;
-        counter.kmers = &kmers;
-        counter.noun = "k-mers";
-    } else {
-        npy_open(&npy, options.files[0]);
-        format.key_bytes = npy.key_bytes;
-        format.npy_bytes = npy.item_bytes;
-        format.is_signed = npy.is_signed;
-        counter.input = &npy.input;
-        counter.npy = &npy;
-        counter.noun = "values";
-    }
-    if (options.output != NULL) {
+    struct stat *files = source_look(&source, options.files, options.file_count);
+    open_source(&source, &options);
+    if (options.output != NULL)
         output_open(&output, options.output, files, (size_t)options.file_count);
-        format.is_npy = ends_in_npy(options.output);
-        format.is_sorted = options.sort;
-        format.least = options.least;
-    }
     free(files);
-    counter.key_bytes = format.key_bytes;
-    counter_open(&counter, options.threads);
+    pthread_mutex_init(&counter.lock, NULL);
+    open_context(&counter, options.device, options.threads);
 
-    count_sample(&counter);
-    threads_run(counter.threads, count_batches, &counter);
+    count_keys(&counter, strcmp(options.device, "cpu") == 0);
     double seconds = progress_seconds();
     progress_clear();
 
     if (options.output != NULL) {
-        write_result(&counter, &options, &format, &output);
+        const struct result_format format = format_of(&source, &options);
+        write_result(&counter.counts, &options, &format, &output);
     }
     print_summary(&counter, &options, seconds);
 
     counter_close(&counter);
-    if (is_kmers)
-        fasta_close(&fasta);
-    else
-        npy_close(&npy);
+    source_close(&source);
     return EXIT_SUCCESS;
 }

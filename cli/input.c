@@ -19,20 +19,28 @@
 
 enum { raw_bytes = 1 << 17 };
 
-/* Fills input->raw. False at the end of the file. */
-static bool refill(struct input *input)
+/* Reads up to `room` bytes of the file; answers how many, 0 at its end. */
+static size_t read_file(struct input *input, void *bytes, size_t room)
 {
     ssize_t got;
 
     do {
-        got = read(input->descriptor, input->raw, raw_bytes);
+        got = read(input->descriptor, bytes, room);
     } while (got < 0 && errno == EINTR);
     if (got < 0)
         fail("%s: cannot be read at byte %" PRIu64 ": %s", input->path, input->position,
              strerror(errno));
+    input->position += (uint64_t)got;
+    return (size_t)got;
+}
+
+/* Fills input->raw. False at the end of the file. */
+static bool refill(struct input *input)
+{
+    size_t got = read_file(input, input->raw, raw_bytes);
+
     input->stream.next_in = input->raw;
     input->stream.avail_in = (uInt)got;
-    input->position += (uint64_t)got;
     return got > 0;
 }
 
@@ -68,6 +76,9 @@ void input_open(struct input *input, const char *path)
 
 static size_t read_plain(struct input *input, void *buffer, size_t room)
 {
+    /* What is as large as our buffer needs it no more. */
+    if (input->stream.avail_in == 0 && room >= raw_bytes / 2)
+        return read_file(input, buffer, room);
     if (input->stream.avail_in == 0 && !refill(input))
         return 0;
     if (room > input->stream.avail_in)

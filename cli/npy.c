@@ -9,6 +9,8 @@
  *
  * The order of the elements (fortran_order) does not matter for counting.
  */
+#define _XOPEN_SOURCE 700
+
 #include "npy.h"
 
 #include "error.h"
@@ -17,9 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The header of an array of integers is about 100 bytes; with 32 dimensions it is under 1,000. */
 enum { longest_header = 1 << 16, buffer_bytes = 1 << 17 };
+
+/* Elements of a sample that lie side by side: a page has many, and costs as much as one of them. */
+enum { sample_block = 64 };
+
+static const bool little_endian_machine = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
 /* Where we are in the text of the header. */
 struct reader {
@@ -239,6 +247,7 @@ void npy_open(struct npy *npy, const char *path)
     free(text);
 
     check_size(npy, header_end);
+    npy->header_bytes = header_end;
     npy->buffer_items = buffer_bytes / npy->item_bytes;
 }
 
@@ -267,28 +276,11 @@ static inline __attribute__((always_inline)) void convert(const struct npy *npy,
     }
 }
 
-size_t npy_read(struct npy *npy, void *keys, size_t room)
+static void convert_items(const struct npy *npy, const unsigned char *bytes, size_t count,
+                          void *keys)
 {
-    uint64_t left = npy->items - npy->items_read;
-    size_t count = room < npy->buffer_items ? room : npy->buffer_items;
-
-    if (count > left)
-        count = (size_t)left;
-    if (count == 0) {
-        if (input_read(&npy->input, npy->buffer, 1) > 0)
-            fail("%s: goes on after the %" PRIu64 " elements that its header promises; write it "
-                 "again with numpy.save()",
-                 npy->input.path, npy->items);
-        return 0;
-    }
-    size_t got = input_read_all(&npy->input, npy->buffer, count * npy->item_bytes);
-    if (got < count * npy->item_bytes)
-        fail("%s: is cut short, it ends before element %" PRIu64 " of %" PRIu64
-             "; fetch or write it again",
-             npy->input.path, npy->items_read + got / npy->item_bytes + 1, npy->items);
-
-    const unsigned char *bytes = npy->buffer;
     bool big = npy->big_endian;
+
     switch (npy->item_bytes) {
     case 1: convert(npy, bytes, count, keys, 1, false); break;
     case 2:
@@ -303,8 +295,70 @@ size_t npy_read(struct npy *npy, void *keys, size_t room)
         big ? convert(npy, bytes, count, keys, 8, true)
             : convert(npy, bytes, count, keys, 8, false);
     }
+}
+
+/* Whether the elements are keys as they lie in the file. */
+static bool needs_no_conversion(const struct npy *npy)
+{
+    return npy->item_bytes == npy->key_bytes && npy->big_endian != little_endian_machine;
+}
+
+/* Reads `count` elements, as they lie in the file. */
+static void read_items(struct npy *npy, void *items, size_t count)
+{
+    size_t got = input_read_all(&npy->input, items, count * npy->item_bytes);
+
+    if (got < count * npy->item_bytes)
+        fail("%s: is cut short, it ends before element %" PRIu64 " of %" PRIu64
+             "; fetch or write it again",
+             npy->input.path, npy->items_read + got / npy->item_bytes + 1, npy->items);
     npy->items_read += count;
+}
+
+size_t npy_read(struct npy *npy, void *keys, size_t room)
+{
+    uint64_t left = npy->items - npy->items_read;
+    size_t count = room < left ? room : (size_t)left;
+
+    if (count == 0) {
+        if (input_read(&npy->input, npy->buffer, 1) > 0)
+            fail("%s: goes on after the %" PRIu64 " elements that its header promises; write it "
+                 "again with numpy.save()",
+                 npy->input.path, npy->items);
+        return 0;
+    }
+    if (needs_no_conversion(npy)) {
+        read_items(npy, keys, count);
+        return count;
+    }
+    for (size_t done = 0, part; done < count; done += part) {
+        part = count - done < npy->buffer_items ? count - done : npy->buffer_items;
+        read_items(npy, npy->buffer, part);
+        convert_items(npy, npy->buffer, part, (char *)keys + done * npy->key_bytes);
+    }
     return count;
+}
+
+bool npy_sample(struct npy *npy, void *keys, size_t count)
+{
+    const size_t blocks = count / sample_block, bytes = sample_block * npy->item_bytes;
+    const uint64_t stride = blocks > 0 ? npy->items / blocks : 0;
+    uint64_t random = 1;
+
+    if (stride < sample_block || npy->input.size == 0 || npy->input.is_gzip)
+        return false;
+    for (size_t i = 0; i < blocks; i++) {
+        /* Somewhere in the i-th stretch: at equal distances one would see one column of a matrix. */
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        uint64_t item = i * stride + (random >> 32) % (stride - sample_block + 1);
+        uint64_t place = npy->header_bytes + item * npy->item_bytes;
+
+        if (pread(npy->input.descriptor, npy->buffer, bytes, (off_t)place) != (ssize_t)bytes)
+            return false;
+        convert_items(npy, npy->buffer, sample_block,
+                      (char *)keys + i * sample_block * npy->key_bytes);
+    }
+    return true;
 }
 
 void npy_close(struct npy *npy)
@@ -333,14 +387,33 @@ void npy_pair_header(uint64_t pairs, uint32_t key_bytes, bool is_signed, char *h
     header[npy_pair_header_bytes - 1] = '\n';
 }
 
-static char *write_little_endian(uint64_t number, uint32_t count, char *bytes)
+/* Width of the key as a constant, where this is called. */
+static inline __attribute__((always_inline)) size_t
+copy_pairs(const struct pair *pairs, uint64_t count, uint32_t key_bytes, char *bytes)
 {
-    for (uint32_t i = 0; i < count; i++)
-        bytes[i] = (char)(unsigned char)(number >> (8 * i));
-    return bytes + count;
+    char *end = bytes;
+
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < key_bytes; j++)
+            *end++ = (char)(unsigned char)(pairs[i].key >> (8 * j));
+        for (uint32_t j = 0; j < 8; j++)
+            *end++ = (char)(unsigned char)(pairs[i].count >> (8 * j));
+    }
+    return (size_t)(end - bytes);
 }
 
-char *npy_pair(uint64_t key, uint32_t key_bytes, uint64_t count, char *bytes)
+const char *npy_pairs(const struct pair *pairs, uint64_t count, uint32_t key_bytes, char *room,
+                      size_t *length)
 {
-    return write_little_endian(count, 8, write_little_endian(key, key_bytes, bytes));
+    if (key_bytes == 8 && little_endian_machine) {
+        *length = count * sizeof *pairs;
+        return (const char *)pairs;
+    }
+    switch (key_bytes) {
+    case 1: *length = copy_pairs(pairs, count, 1, room); break;
+    case 2: *length = copy_pairs(pairs, count, 2, room); break;
+    case 4: *length = copy_pairs(pairs, count, 4, room); break;
+    default: *length = copy_pairs(pairs, count, 8, room);
+    }
+    return room;
 }

@@ -8,6 +8,7 @@
 #define BULKHASH_CLI_NPY_H
 
 #include "input.h"
+#include "pair.h"
 
 struct npy {
     struct input input;
@@ -17,6 +18,7 @@ struct npy {
     uint32_t key_bytes; /* of a key: 4, or 8 for elements of 8 bytes */
     uint64_t items;     /* how many elements the header says */
     uint64_t items_read;
+    uint64_t header_bytes; /* where the elements begin */
     unsigned char *buffer;
     size_t buffer_items;
 };
@@ -30,6 +32,10 @@ void npy_open(struct npy *npy, const char *path);
  * end. A file that does not hold what its header says ends the program. */
 size_t npy_read(struct npy *npy, void *keys, size_t room);
 
+/* Copies `count` elements from all over the array into `keys`, as npy_read() would; answers false where
+ * the array has fewer, or the file is compressed or none to go to and fro in. */
+bool npy_sample(struct npy *npy, void *keys, size_t count);
+
 void npy_close(struct npy *npy);
 
 /* The result: a header, then pairs of a key and a count of 8 bytes. Keys have the width and sign of
@@ -40,7 +46,10 @@ enum { npy_pair_header_bytes = 128 };
  * `header` has npy_pair_header_bytes. */
 void npy_pair_header(uint64_t pairs, uint32_t key_bytes, bool is_signed, char *header);
 
-/* Writes one pair, the lowest key_bytes of `key` and the count; answers where it ends. */
-char *npy_pair(uint64_t key, uint32_t key_bytes, uint64_t count, char *bytes);
+/* Answers the bytes of `count` pairs in the file, of each the lowest key_bytes of its key and its count,
+ * and in *length how many they are. They are put into `room`, which has 16 for each pair, unless the
+ * pairs are these bytes already. */
+const char *npy_pairs(const struct pair *pairs, uint64_t count, uint32_t key_bytes, char *room,
+                      size_t *length);
 
 #endif

@@ -53,8 +53,10 @@ void progress_draw(uint64_t done, uint64_t total, uint64_t counted, const char *
         fprintf(stderr, "%3.0f%%", 100.0 * (double)done / (double)total);
     else
         fprintf(stderr, "%.0f MB", (double)done * 1e-6);
-    fprintf(stderr, ", %.1f M %s/s, %" PRIu64 " distinct\033[K", (double)counted * 1e-6 / seconds,
-            noun, distinct);
+    fprintf(stderr, ", %.1f M %s/s", (double)counted * 1e-6 / seconds, noun);
+    if (distinct != UINT64_MAX)
+        fprintf(stderr, ", %" PRIu64 " distinct", distinct);
+    fputs("\033[K", stderr);
     fflush(stderr);
     visible = true;
     next_drawing = seconds + seconds_between_drawings;

@@ -19,7 +19,8 @@ double progress_seconds(void);
 bool progress_due(void);
 
 /* Draws the line. `done` of `total` bytes of input are read; total 0: not known. `counted` is how
- * many of `noun` ("k-mers") are counted so far, `distinct` how many different ones. */
+ * many of `noun` ("k-mers") are counted so far, `distinct` how many different ones; UINT64_MAX:
+ * not known. */
 void progress_draw(uint64_t done, uint64_t total, uint64_t counted, const char *noun,
                    uint64_t distinct);
 

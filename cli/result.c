@@ -1,9 +1,12 @@
 /*
- * Writes the result (see result.h). The table is exported part by part, each part is widened to
- * pairs of 64-bit key and count and turned into text. Several threads do that, each with a part of
- * its own; they write what they have made in the order in which they took the parts. Only sorting
- * needs all pairs in memory at once, and as much again: the library's bh_sort() does it, and the
- * parts are then taken from the sorted arrays.
+ * Writes the result (see result.h). Parts of it are made into pairs of 64-bit key and count, and those
+ * into the bytes of the file. Several threads do that, each with a part of its own; where lines are to
+ * be sorted they write them in the order in which they took the parts. A part is one of three things:
+ *
+ *     table             the next pairs that bh_export() gives
+ *     table, --sort     a stretch of all pairs, which bh_sort() has brought into order: this needs them
+ *                       in memory at once, and as much again
+ *     sorted keys       some runs of equal keys (runs.h)
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,11 +24,6 @@
 /* Parts are large enough that threads seldom meet, and small enough that the text of one is in cache
  * still when it is written. */
 enum { part_pairs = 1 << 14, longest_line = 64 };
-
-struct pair {
-    uint64_t key;
-    uint64_t count;
-};
 
 /* Writes a number in decimal digits; answers where they end. */
 static char *write_decimal(char *text, uint64_t number)
@@ -59,19 +57,18 @@ static char *write_line(char *text, const struct pair *pair, const struct result
     return text;
 }
 
-/* Writes what the file will hold of these pairs to `text`; answers how many bytes. */
-static size_t write_pairs(char *text, const struct pair *pairs, uint64_t count,
-                          const struct result_format *format)
+/* Answers what the file will hold of these pairs, *length bytes; `room` is where they may be put. */
+static const char *write_pairs(char *room, const struct pair *pairs, uint64_t count,
+                               const struct result_format *format, size_t *length)
 {
-    char *end = text;
+    char *end = room;
 
-    for (uint64_t i = 0; i < count; i++) {
-        if (format->is_npy)
-            end = npy_pair(pairs[i].key, format->npy_bytes, pairs[i].count, end);
-        else
-            end = write_line(end, &pairs[i], format);
-    }
-    return (size_t)(end - text);
+    if (format->is_npy)
+        return npy_pairs(pairs, count, format->npy_bytes, room, length);
+    for (uint64_t i = 0; i < count; i++)
+        end = write_line(end, &pairs[i], format);
+    *length = (size_t)(end - room);
+    return room;
 }
 
 /* Where an export has come to, and the arrays it goes through. */
@@ -149,20 +146,24 @@ static uint64_t next_part(bh_table *table, const struct result_format *format,
     return count;
 }
 
+/* Where the parts come from. */
+enum part_source { FROM_TABLE, FROM_SORTED_PAIRS, FROM_RUNS };
+
 /* What the threads share. */
 struct writer {
-    bh_table *table;
+    const struct counts *counts;
     const struct result_format *format;
     struct output *output;
     pthread_mutex_t lock;
     pthread_cond_t turn_ended;
     uint64_t parts;   /* how many have been taken, */
     uint64_t written; /* and written */
-    struct exporter exporter;
-    void *keys; /* all of them, where they have been sorted; or NULL */
-    uint64_t *counts;
-    uint64_t sorted;
-    uint64_t sorted_taken;
+    enum part_source from;
+    struct exporter exporter; /* FROM_TABLE */
+    void *keys;               /* FROM_SORTED_PAIRS */
+    uint64_t *values;
+    uint64_t sorted; /* pairs */
+    uint64_t taken;  /* pairs of them; or FROM_RUNS, keys */
 };
 
 /* What each thread has for itself. */
@@ -171,46 +172,82 @@ struct workspace {
     char text[part_pairs * longest_line];
 };
 
-/* Takes the next part, into `pairs`; *turn is its number. Answers how many pairs it has, 0 at the
- * end. */
-static uint64_t take_part(struct writer *writer, struct pair *pairs, uint64_t *turn)
+static struct writer *writer_open(const struct counts *counts, const struct result_format *format,
+                                  struct output *output)
 {
-    uint64_t first = 0, count;
+    struct writer *writer = calloc(1, sizeof *writer);
 
-    pthread_mutex_lock(&writer->lock);
-    if (writer->keys != NULL) {
-        first = writer->sorted_taken;
-        count = writer->sorted - first < part_pairs ? writer->sorted - first : part_pairs;
-        writer->sorted_taken += count;
-    } else {
-        count = next_part(writer->table, writer->format, &writer->exporter, pairs, writer->output);
-    }
-    *turn = writer->parts;
-    writer->parts += count > 0;
-    pthread_mutex_unlock(&writer->lock);
-    if (writer->keys != NULL)
-        widen(writer->format, (const char *)writer->keys + first * writer->format->key_bytes,
-              writer->counts + first, count, pairs);
-    return count;
+    if (writer == NULL)
+        fail("%s: no memory to write it; free some and try again", output->path);
+    writer->counts = counts;
+    writer->format = format;
+    writer->output = output;
+    writer->from = counts->table != NULL ? FROM_TABLE : FROM_RUNS;
+    writer->exporter.keys_left = counts->distinct;
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->turn_ended, NULL);
+    return writer;
 }
 
-/* Brings the text of a part into the file. Only where the parts are sorted must one wait for those
- * before it, and then only until they have been turned into text. */
-static void write_text(struct writer *writer, uint64_t turn, const char *text, size_t length)
+static void writer_close(struct writer *writer)
+{
+    free(writer->keys);
+    free(writer->values);
+    pthread_cond_destroy(&writer->turn_ended);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
+}
+
+/* Takes the next part and puts its pairs into `pairs`; *turn is its number, *count that of its pairs.
+ * False at the end. */
+static bool take_part(struct writer *writer, struct pair *pairs, uint64_t *turn, uint64_t *count)
+{
+    const struct result_format *format = writer->format;
+    const struct runs *runs = &writer->counts->runs;
+    uint64_t first = 0, size = 0;
+
+    pthread_mutex_lock(&writer->lock);
+    switch (writer->from) {
+    case FROM_TABLE:
+        size = next_part(writer->counts->table, format, &writer->exporter, pairs, writer->output);
+        break;
+    case FROM_SORTED_PAIRS:
+        first = writer->taken;
+        size = writer->sorted - first < part_pairs ? writer->sorted - first : part_pairs;
+        writer->taken += size;
+        break;
+    case FROM_RUNS: size = runs_take(runs, part_pairs, &writer->taken, &first); break;
+    }
+    *turn = writer->parts;
+    writer->parts += size > 0;
+    pthread_mutex_unlock(&writer->lock);
+
+    *count = size;
+    if (size > 0 && writer->from == FROM_SORTED_PAIRS)
+        widen(format, (const char *)writer->keys + first * format->key_bytes,
+              writer->values + first, size, pairs);
+    if (size > 0 && writer->from == FROM_RUNS)
+        *count = runs_pairs(runs, first, size, format->least, format->is_signed, pairs);
+    return size > 0;
+}
+
+/* Brings the bytes of a part into the file. Only where the parts are to be in order must one wait for
+ * those before it, and then only until their lengths are known. */
+static void write_part(struct writer *writer, uint64_t turn, const char *bytes, size_t length)
 {
     uint64_t place;
 
     pthread_mutex_lock(&writer->lock);
-    while (writer->keys != NULL && writer->written < turn)
+    while (writer->format->is_sorted && writer->written < turn)
         pthread_cond_wait(&writer->turn_ended, &writer->lock);
     bool has_place = output_claim(writer->output, length, &place);
     if (!has_place)
-        output_write(writer->output, text, length);
+        output_write(writer->output, bytes, length);
     writer->written++;
     pthread_cond_broadcast(&writer->turn_ended);
     pthread_mutex_unlock(&writer->lock);
     if (has_place)
-        output_write_at(writer->output, place, text, length);
+        output_write_at(writer->output, place, bytes, length);
 }
 
 /* What each thread does. */
@@ -222,10 +259,11 @@ static void write_parts(void *argument)
 
     if (space == NULL)
         fail("%s: no memory to write it; free some and try again", writer->output->path);
-    while ((count = take_part(writer, space->pairs, &turn)) > 0) {
-        size_t length = write_pairs(space->text, space->pairs, count, writer->format);
+    while (take_part(writer, space->pairs, &turn, &count)) {
+        size_t length;
+        const char *bytes = write_pairs(space->text, space->pairs, count, writer->format, &length);
 
-        write_text(writer, turn, space->text, length);
+        write_part(writer, turn, bytes, length);
     }
     free(space);
 }
@@ -243,28 +281,29 @@ static void flip_signs(const struct writer *writer)
     }
 }
 
-/* Takes all pairs from the table, `keys` in number, and sorts them by key. */
-static void sort_pairs(bh_context *context, struct writer *writer, uint64_t keys)
+/* Takes all pairs from the table and sorts them by key. */
+static void sort_pairs(struct writer *writer)
 {
     const struct result_format *format = writer->format;
-    uint64_t room = keys + 1; /* malloc(0) may answer NULL */
+    uint64_t room = writer->counts->distinct + 1; /* malloc(0) may answer NULL */
     uint64_t got;
 
-    if (room <= SIZE_MAX / sizeof *writer->counts) {
+    if (room <= SIZE_MAX / sizeof *writer->values) {
         writer->keys = malloc((size_t)room * format->key_bytes);
-        writer->counts = malloc((size_t)room * sizeof *writer->counts);
+        writer->values = malloc((size_t)room * sizeof *writer->values);
     }
-    if (writer->keys != NULL && writer->counts != NULL) {
-        while ((got = export_part(writer->table, &writer->exporter,
+    if (writer->keys != NULL && writer->values != NULL) {
+        while ((got = export_part(writer->counts->table, &writer->exporter,
                                   (char *)writer->keys + writer->sorted * format->key_bytes,
-                                  writer->counts + writer->sorted, room - writer->sorted,
+                                  writer->values + writer->sorted, room - writer->sorted,
                                   writer->output)) > 0)
             writer->sorted += got;
-        writer->sorted = keep_frequent(format, writer->keys, writer->counts, writer->sorted);
+        writer->sorted = keep_frequent(format, writer->keys, writer->values, writer->sorted);
         flip_signs(writer);
-        if (bh_sort(context, writer->keys, format->key_bytes, writer->counts,
-                    sizeof *writer->counts, writer->sorted) == BH_OK) {
+        if (bh_sort(writer->counts->context, writer->keys, format->key_bytes, writer->values,
+                    sizeof *writer->values, writer->sorted) == BH_OK) {
             flip_signs(writer);
+            writer->from = FROM_SORTED_PAIRS;
             return;
         }
     }
@@ -273,82 +312,66 @@ static void sort_pairs(bh_context *context, struct writer *writer, uint64_t keys
 }
 
 /* How many pairs will be written. */
-static uint64_t count_frequent(bh_table *table, const struct result_format *format, uint64_t keys,
+static uint64_t count_frequent(const struct counts *counts, const struct result_format *format,
                                const struct output *output)
 {
     struct exporter *exporter;
     uint64_t kept = 0, count;
 
     if (format->least <= 1)
-        return keys;
+        return counts->distinct;
+    if (counts->table == NULL)
+        return runs_number(&counts->runs, format->least, counts->threads);
     exporter = calloc(1, sizeof *exporter);
     if (exporter == NULL)
         fail("%s: no memory to write it; free some and try again", output->path);
-    exporter->keys_left = keys;
-    while ((count = export_part(table, exporter, exporter->keys8, exporter->counts, part_pairs,
-                                output)) > 0)
+    exporter->keys_left = counts->distinct;
+    while ((count = export_part(counts->table, exporter, exporter->keys8, exporter->counts,
+                                part_pairs, output)) > 0)
         kept += keep_frequent(format, exporter->keys8, exporter->counts, count);
     free(exporter);
     return kept;
 }
 
-bh_table *result_histogram(bh_context *context, bh_table *table, const struct result_format *format,
-                           const struct output *output)
+bh_table *result_histogram(const struct counts *counts, const struct result_format *format,
+                           struct output *output)
 {
-    struct exporter *exporter = calloc(1, sizeof *exporter);
+    struct writer *writer = writer_open(counts, format, output);
+    struct pair *pairs = malloc(part_pairs * sizeof *pairs);
+    uint64_t *values = malloc(part_pairs * sizeof *values);
     bh_table *histogram = NULL;
     bh_table_options options;
-    bh_table_stats stats;
-    uint64_t count;
+    uint64_t turn, count;
 
-    stats.struct_size = sizeof stats;
     bh_table_options_init(&options, 8, 8, 0);
-    if (exporter == NULL || bh_table_get_stats(table, &stats) != BH_OK ||
-        bh_table_create(context, &options, &histogram) != BH_OK)
+    if (pairs == NULL || values == NULL ||
+        bh_table_create(counts->context, &options, &histogram) != BH_OK)
         fail("%s: no memory to write it; free some and try again", output->path);
-    exporter->keys_left = stats.keys;
-    while ((count = export_part(table, exporter, exporter->keys8, exporter->counts, part_pairs,
-                                output)) > 0) {
-        count = keep_frequent(format, exporter->keys8, exporter->counts, count);
-        if (bh_reduce(histogram, BH_ADD, exporter->counts, NULL, count, NULL) != BH_OK)
+    while (take_part(writer, pairs, &turn, &count)) {
+        for (uint64_t i = 0; i < count; i++)
+            values[i] = pairs[i].count;
+        if (bh_reduce(histogram, BH_ADD, values, NULL, count, NULL) != BH_OK)
             fail("%s: the counts cannot be counted: %s", output->path, library_error());
     }
-    free(exporter);
+    free(values);
+    free(pairs);
+    writer_close(writer);
     return histogram;
 }
 
-void result_write(bh_context *context, bh_table *table, const struct result_format *format,
-                  uint32_t threads, struct output *output)
+void result_write(const struct counts *counts, const struct result_format *format,
+                  struct output *output)
 {
-    bh_table_stats stats;
-    struct writer *writer = calloc(1, sizeof *writer);
-
-    if (writer == NULL)
-        fail("%s: no memory to write it; free some and try again", output->path);
-    stats.struct_size = sizeof stats;
-    if (bh_table_get_stats(table, &stats) != BH_OK)
-        fail("%s: the table cannot be asked for its size: %s; please report this", output->path,
-             library_error());
-    writer->table = table;
-    writer->format = format;
-    writer->output = output;
-    writer->exporter.keys_left = stats.keys;
-    pthread_mutex_init(&writer->lock, NULL);
-    pthread_cond_init(&writer->turn_ended, NULL);
+    struct writer *writer = writer_open(counts, format, output);
 
     if (format->is_npy) {
         char header[npy_pair_header_bytes];
-        npy_pair_header(count_frequent(table, format, stats.keys, output), format->npy_bytes,
+        npy_pair_header(count_frequent(counts, format, output), format->npy_bytes,
                         format->is_signed, header);
         output_write(output, header, sizeof header);
     }
-    if (format->is_sorted)
-        sort_pairs(context, writer, stats.keys);
-    threads_run(threads, write_parts, writer);
-
-    free(writer->keys);
-    free(writer->counts);
-    pthread_cond_destroy(&writer->turn_ended);
-    pthread_mutex_destroy(&writer->lock);
-    free(writer);
+    if (format->is_sorted && writer->from == FROM_TABLE)
+        sort_pairs(writer);
+    threads_run(counts->threads, write_parts, writer);
+    writer_close(writer);
 }

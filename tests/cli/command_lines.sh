@@ -28,6 +28,8 @@ mkdir wanted inputs streams place place/folder
 { random_letters 3000 "$seed" ACGTacgtN && random_letters 40 "$seed"; } | fold -w 61 | sed '1s/^/>a\n/' >inputs/in.fa
 gzip -c inputs/in.fa >inputs/in.gz
 printf '1,2\n' >inputs/ids.csv
+printf '%s\n' 7 -0x7 7 +0 0x7fffffffffffffff 0 7 >inputs/in.txt
+printf '%s\t%s\n' -7 1 0 2 7 3 9223372036854775807 1 >wanted/text
 {
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '|i1', 'fortran_order': False, 'shape': (5,), }"
     printf '\x00\x7f\x80\xff\x80'
@@ -43,27 +45,34 @@ ln -s nowhere place/dangling
 ln -s /dev/stdout place/out
 list_all() { (cd inputs && list_files) && (cd place && list_files); }
 before=$(list_all)
+export BULKHASH_CUDA_MODULE=./no-such-module.so # so there is no GPU, whatever the machine has
 
 for ((round = 0; round < 150; round++)); do
-    line=() status=0 k='' canonical='' sorted='' sink='' times=1 least=1 histogram='' output_only=''
+    line=() status=0 k='' canonical='' sorted='' sink='' times=1 least=1 histogram='' output_only='' \
+        text='' device=cpu full=''
 
-    pick in.fa in.fa in.fa in.gz in.npy in.npy ids.csv missing.fa missing.npy none two
+    pick in.fa in.fa in.fa in.gz in.npy in.npy in.txt in.txt ids.csv missing.fa missing.npy none two
     input=$picked
     case $input in
     none) status=2 ;;
     two) line=(../inputs/in.fa ../inputs/in.gz) times=2 ;;
     *) line=("../inputs/$input") ;;
     esac
-    is_array=0
+    is_array=0 is_text=0
     [[ $input != *.npy ]] || is_array=1
+    [[ $input != *.txt ]] || is_text=1
 
-    # An array has no --kmers and everything else has it; in a quarter of the rounds it is not so.
-    if ((is_array != (RANDOM % 4 > 0))); then
+    # Text has --text, sequences have --kmers, an array has neither; in some rounds it is not so.
+    if ((is_text == (RANDOM % 6 > 0))); then
+        text=1
+        add_option T --text
+    fi
+    if (((is_array || is_text) != (RANDOM % 4 > 0))); then
         pick 1 2 3 17 32 1 2 3 17 32 0 33 -1 '' x 4294967297
         k=$picked
         add_option k --kmers "$k"
-        [[ -n $k && -f wanted/$k && $is_array == 0 ]] || status=2
-    elif ((!is_array)); then
+        [[ -n $k && -f wanted/$k && $is_array == 0 && -z $text ]] || status=2
+    elif ((is_array == ${#text})); then
         status=2
     fi
     if ((RANDOM % 3 == 0)); then
@@ -80,6 +89,12 @@ for ((round = 0; round < 150; round++)); do
         threads=$picked
         add_option t --threads "$threads"
         [[ $threads == @(1|2|3|16) ]] || status=2
+    fi
+    if ((RANDOM % 4 == 0)); then
+        pick cpu cpu cuda cuda:1 gpu ''
+        device=$picked
+        add_option d --device "$device"
+        [[ $device == @(cpu|cuda|cuda:1) ]] || status=2
     fi
     if ((RANDOM % 4 == 0)); then
         pick 1 2 3 400 1 2 3 400 0 -1 x ''
@@ -103,6 +118,7 @@ for ((round = 0; round < 150; round++)); do
         - | /dev/stdout | /dev/fd/1 | out) sink=streams/1 ;;
         /dev/fd/3) sink=streams/3 ;;
         /dev/null) ;;
+        /dev/full) full=1 ;;
         link.tsv) sink=place/old.tsv ;;
         new.* | old.* | ./-) sink=place/$output ;;
         *) ((status == 2)) || status=1 ;;
@@ -114,7 +130,18 @@ for ((round = 0; round < 150; round++)); do
         line=("$picked" "${line[@]}") status=2
     fi
     ((RANDOM % 12)) || [[ ${#line[@]} == 0 || $input == none ]] || line+=(--)
-    [[ $input != @(ids.csv|missing*) || $status == 2 ]] || status=1
+    # What is there but is not of the kind that was asked for, and a GPU that is not there.
+    if [[ $status == 0 ]]; then
+        [[ $input != @(ids.csv|missing*) && $device == cpu ]] || status=1
+        ((is_array || is_text == ${#text})) || status=1
+    fi
+    wanted=wanted/$k$canonical
+    ((!is_array)) || wanted=wanted/array
+    ((!is_text)) || wanted=wanted/text
+    # A full disk has room for nothing at all.
+    if [[ $status == 0 && -n $full ]]; then
+        awk -F '\t' -v times=$times -v least="$least" '$2 * times >= least { exit 1 }' $wanted || status=1
+    fi
     said="round $round: count ${line[*]@Q}"
 
     got=0
@@ -127,8 +154,6 @@ for ((round = 0; round < 150; round++)); do
         grep -q '^bulkhash: ' "$err" || failed "$said: not an error sentence: $(<"$err")"
     fi
 
-    wanted=wanted/$k$canonical
-    ((!is_array)) || wanted=wanted/array
     if [[ -n $sink ]]; then
         awk -F '\t' -v OFS='\t' -v times=$times -v least="$least" \
             '$2 * times >= least { print $1, $2 * times }' $wanted >wanted/now
@@ -147,7 +172,7 @@ for ((round = 0; round < 150; round++)); do
     case $sink in
     '') ;;
     *.npy)
-        # Pairs of a key, one byte of the array or eight of a k-mer, and a count of eight bytes.
+        # Pairs of a key, one byte of the array or eight of others, and a count of eight bytes.
         size=$((128 + $(wc -l <"$wanted") * (is_array && !${#histogram} ? 9 : 16)))
         [[ $(stat -c %s "$sink") == "$size" ]] || failed "$said: $sink has not $size bytes"
         ;;

@@ -15,7 +15,7 @@ expect_error 2 '-x: no such option' "$BULKHASH" count -k 3 -x in.fa
 expect_error 2 '--sort=3: this option takes no value' "$BULKHASH" count -k 3 --sort=3 in.fa
 expect_error 2 'no FILE' "$BULKHASH" count --kmers 3
 expect_error 2 'no FILE' "$BULKHASH" count
-for option in --kmers --output --threads -k -o -t; do
+for option in --kmers --output --threads --device -k -o -t -d; do
     expect_error 2 "$option: needs a value" "$BULKHASH" count in.fa $option
 done
 for k in 0 33 64 -1 +3 '' ' 3' 3x x 3.0 0x3 4294967299 18446744073709551619 99999999999999999999; do
@@ -27,6 +27,10 @@ for threads in 0 -1 x '' 99999999999; do
 done
 expect_error 2 'in\.fa: .*--kmers' "$BULKHASH" count in.fa --output kept.tsv
 expect_error 2 'canonical' "$BULKHASH" count --canonical in.npy
+expect_error 2 'canonical' "$BULKHASH" count --canonical --text in.txt
+expect_error 2 'text: .*no k-mers.*leave out --kmers' "$BULKHASH" count --text --kmers 3 in.fa
+expect_error 2 'in\.npy: an array is no text; leave out --text' "$BULKHASH" count --text in.txt in.npy
+expect_error 2 '--text=1: this option takes no value' "$BULKHASH" count --text=1 in.txt
 expect_error 2 'in\.npy: .*--kmers' "$BULKHASH" count --kmers 3 in.npy
 expect_error 2 'output: .*empty' "$BULKHASH" count -k 3 in.fa --output ''
 expect_error 2 'please: devices takes no arguments' "$BULKHASH" devices please
@@ -60,6 +64,8 @@ done <<'END'
 --outputs --output
 --sotr --sort
 --thraeds --threads
+--txt --text
+--divice --device
 --hepl --help
 END
 for typed in x count-everything - -- '' frobnicate; do
@@ -68,7 +74,7 @@ done
 
 # What is neither named like an array nor counted with --kmers: the kinds of files that are read.
 for name in ids.csv ids.npz ids.npy.gz ids in.fa reads.fq missing; do
-    expect_error 2 "^bulkhash: $name: without --kmers K .*FILE\.npy; .*FASTA and FASTQ, plain or gzip\$" \
+    expect_error 2 "^bulkhash: $name: without --kmers K or --text .*FILE\.npy; --text .*FASTA and FASTQ, plain or gzip\$" \
         "$BULKHASH" count $name --output kept.tsv
 done
 

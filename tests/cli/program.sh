@@ -17,7 +17,7 @@ expect_help() {
     expect_file "$* -h" "$out" <help.txt
 }
 expect_help 'count devices bench --version BULKHASH_TARGET --kmers COMMAND' "$BULKHASH"
-expect_help '--kmers --canonical --output --sort --threads .npy FASTA' "$BULKHASH" count
+expect_help '--kmers --canonical --text --output --sort --min-count --histogram --threads --device .npy FASTA' "$BULKHASH" count
 expect_help 'usage available' "$BULKHASH" devices
 
 expect_success "$BULKHASH" --version
