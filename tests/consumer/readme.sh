@@ -43,8 +43,11 @@ done
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '|i1', 'fortran_order': False, 'shape': (5,), }"
     printf '\x00\x7f\x80\xff\x80'
 } >ids.npy
+awk 'BEGIN { for (i = 0; i < 300; i++) print "day\thost\t" 7 - i % 2 }' >visits.tsv
 commands=$(first_block 'From the shell' | grep -vx 'bulkhash bench')
 (($(grep -c '^bulkhash count\|| bulkhash count' <<<"$commands") >= 3)) && [[ $commands == *fastq* ]] || { echo "README.md, From the shell: $commands" >&2; exit 1; }
-(set -x; eval "$commands")
+(set -x; eval "$commands") >shown
+cat shown
+grep -qx '7	150' shown || { echo "the integers of text were not counted" >&2; exit 1; }
 (($(wc -l <counts.tsv) == 370 && $(wc -l <solid.tsv) == 380)) && [[ -s counts.npy ]] ||
     { wc -l counts.tsv solid.tsv; exit 1; }
