@@ -3,6 +3,7 @@
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 HOURS ?= 1
+OPTIONS ?=
 PREFIX ?= /usr/local
 BUILD = cmake --build build/$(1) --parallel $(JOBS)
 # --no-tests=error: a tree in which no test was found is a failure, not a success.
@@ -18,7 +19,7 @@ FULL = -U BULKHASH_CUDA_ARCHITECTURES
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup build install run compare-kmers results test test-huge test-long sanitize-gpu format clean
+.PHONY: help setup build install run compare-kmers compare-jobs results test test-huge test-long sanitize-gpu format clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +50,16 @@ compare-kmers: ## Time that count against jellyfish and KMC (installs them).
 	$(call BUILD,release) --target bulkhash_program
 	@scripts/fetch-ecoli.sh build
 	@scripts/compare-kmers.sh build/release/bin/bulkhash build/NC_008253.fna.gz
+
+# pip asks no network when all of these versions are there.
+compare-jobs: ## Time whole jobs against DuckDB, Polars, pandas, NumPy, jellyfish (installs them).
+	@scripts/setup.sh build jobs
+	cmake --preset release
+	$(call BUILD,release) --target bulkhash_program --target example_join --target example_group_by --target example_graph
+	@scripts/fetch-ecoli.sh build
+	@test -x build/jobs-venv/bin/python || python3 -m venv build/jobs-venv
+	@build/jobs-venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/compare-jobs.txt
+	@build/jobs-venv/bin/python scripts/compare-jobs.py $(OPTIONS) build/release
 
 # -U: looks for a C++ compiler again, which may have come with the peers.
 results: ## Measure everything anew: docs/results, tables in README.md (installs peers).

@@ -2,11 +2,11 @@
  * A GRAPH from an edge list: duplicates dropped, then breadth-first search, with vertices that are any
  * 32-bit numbers (accounts, addresses, hashes) and are never renumbered.
  *
- *     graph [VERTICES [EDGES]]     2,000,000 and 16,000,000 where nothing is said
+ *     graph [VERTICES [EDGES [TIMES]]]     2,000,000 and 16,000,000, once, where nothing is said
  *
- *   duplicates   An edge is one 8-byte key: source in the upper half, target in the lower. In a table without
- *                values bh_insert_new() answers INSERTED for one element of each edge, and that is kept.
- *   neighbours   Edges sorted as numbers lie source by source. A table maps a source to its first edge.
+ *   edges        An edge is one 8-byte number: source in the upper half, target in the lower. bh_sort()
+ *                brings equal ones together, of which one is kept, and those of a source.
+ *   neighbours   A table maps a source to its first edge.
  *   search       A second table maps each vertex that was reached to its distance. For each round, with all
  *                calls on whole arrays:
  *
@@ -25,21 +25,19 @@ static bh_table *table_for(bh_context *context, uint32_t key_bytes, uint32_t val
     return table;
 }
 
-/* Keeps one of each edge; answers how many are left, sorted. */
-static uint64_t drop_duplicates(bh_context *context, uint64_t *edges, uint64_t n)
+/* Answers how many different edges there are; *edges receives them, sorted. */
+static uint64_t different_edges(bh_context *context, const uint64_t *given, uint64_t n,
+                                uint64_t **edges)
 {
-    bh_table *seen = table_for(context, 8, 0);
-    uint8_t *outcomes = array(n, 1);
-    uint64_t kept = 0;
+    uint64_t *e = array(n, 8), kept = 0;
 
-    must(bh_insert_new(seen, edges, NULL, n, outcomes));
-    for (uint64_t i = 0; i < n; i++) {
-        edges[kept] = edges[i];
-        kept += outcomes[i] == BH_INSERTED;
+    memcpy(e, given, n * 8);
+    must(bh_sort(context, e, 8, NULL, 0, n));
+    for (uint64_t i = 0; i < n; i++) { /* without branches: each is written, some stay */
+        e[kept] = e[i];
+        kept += i + 1 == n || e[i] != e[i + 1];
     }
-    bh_table_destroy(seen);
-    free(outcomes);
-    must(bh_sort(context, edges, 8, NULL, 0, kept));
+    *edges = e;
     return kept;
 }
 
@@ -105,6 +103,27 @@ static uint32_t name_of(uint64_t v)
     return (uint32_t)v * UINT32_C(2654435761);
 }
 
+static void report_vertices(bh_table *reached)
+{
+    bh_table_stats stats = {.struct_size = sizeof stats};
+    uint32_t *vertices, *distances;
+    uint64_t position = 0, part, all = 0, digest = 0;
+
+    must(bh_table_get_stats(reached, &stats));
+    vertices = array(stats.keys, 4);
+    distances = array(stats.keys, 4);
+    do {
+        must(bh_export(reached, &position, vertices + all, distances + all, stats.keys - all,
+                       &part));
+        all += part;
+    } while (part);
+    for (uint64_t v = 0; v < all; v++)
+        digest += mixed(vertices[v], distances[v]);
+    report_answer("search", all, "vertices reached", digest);
+    free(vertices);
+    free(distances);
+}
+
 /* The same by numbers 0 to vertices - 1, from an array of edges that has duplicates. */
 static void check_distances(bh_table *reached, uint64_t vertices, uint64_t edges)
 {
@@ -143,26 +162,34 @@ int main(int argc, char **argv)
 {
     const uint64_t vertices = argument(argc, argv, 1, 2000000, UINT32_MAX);
     const uint64_t drawn = argument(argc, argv, 2, 16000000, UINT64_MAX / 16);
-    uint64_t *edges = array(drawn, 8), n;
+    const uint64_t times = argument(argc, argv, 3, 1, 1000);
+    uint64_t *given = array(drawn, 8), *edges = NULL, n = 0, digest = 0;
     bh_context *context = NULL;
-    bh_table_stats stats;
-    bh_table *reached;
-    double begun;
+    bh_table *reached = NULL;
+    costs begun;
 
     must(bh_context_create("cpu", NULL, &context));
     for (uint64_t e = 0; e < drawn; e++)
-        edges[e] =
+        given[e] =
             (uint64_t)name_of(random_at(e) % vertices) << 32 | name_of(random_at(~e) % vertices);
-    begun = seconds();
-    n = drop_duplicates(context, edges, drawn);
-    printf("%llu edges, %llu different, in %.2f s\n", (unsigned long long)drawn,
-           (unsigned long long)n, seconds() - begun);
-    begun = seconds();
-    reached = search(context, edges, n, name_of(0));
-    stats.struct_size = sizeof stats;
-    must(bh_table_get_stats(reached, &stats));
-    printf("%llu of %llu vertices reached in %.2f s\n", (unsigned long long)stats.keys,
-           (unsigned long long)vertices, seconds() - begun);
+
+    for (uint64_t i = 0; i < times; i++) {
+        free(edges);
+        begun = measure();
+        n = different_edges(context, given, drawn, &edges);
+        report_costs("edges", spent_since(begun));
+    }
+    for (uint64_t e = 0; e < n; e++)
+        digest += random_at(edges[e]);
+    report_answer("edges", n, "different", digest);
+
+    for (uint64_t i = 0; i < times; i++) {
+        bh_table_destroy(reached);
+        begun = measure();
+        reached = search(context, edges, n, name_of(0));
+        report_costs("search", spent_since(begun));
+    }
+    report_vertices(reached);
 
     for (uint64_t i = 1; i < n; i++)
         agrees(edges[i - 1] < edges[i]);
@@ -171,6 +198,7 @@ int main(int argc, char **argv)
 
     bh_table_destroy(reached);
     bh_context_destroy(context);
+    free(given);
     free(edges);
     return 0;
 }

@@ -1,172 +1,246 @@
 /*
  * JOIN: all pairs of a build row and a probe row with equal keys.
  *
- *     join [BUILD [PROBE]]      10,000,000 rows with 30,000,000 where nothing is said
+ *     join [BUILD [PROBE [TIMES]]]      10,000,000 rows with 30,000,000, once, where nothing is said
  *
- * Twice: with keys that are unique in the build table, and with keys that come several times there.
+ * Two jobs: with keys that are unique in the build table, and with keys that come several times there.
  *
  *   unique    The table maps a key to its row. bh_find() answers for each probe row; those FOUND are
- *             kept.
- *   several   The build side is sorted, rows along with keys, and the table maps a key to where its run
- *             begins. Behind a probe row's start the run is read to its end:
+ *             kept, slice by slice.
+ *   several   The build side is sorted, rows along with keys, and the table maps a key to its run of
+ *             rows: where it starts, and how many there are.
  *
- *                 sorted keys   30 30 50 70 70 70      table   30 -> 0   50 -> 2   70 -> 3
+ *                 sorted keys   30 30 50 70 70 70      table   30 -> 0, 2   50 -> 2, 1   70 -> 3, 3
  *                 rows           1  4  3  0  2  5      a probe for 70 joins with rows 0, 2, 5
  */
 #include "example.h"
 
-/* Rows that join: as many as there are. */
+/* Rows that join, of one slice of the probe side. The whole result is an array of these. */
 typedef struct matches {
     uint32_t *build;
     uint32_t *probe;
     uint64_t count;
 } matches;
 
-static matches matches_new(uint64_t most)
+static uint64_t slices_of(uint64_t probes)
 {
-    return (matches){array(most, 4), array(most, 4), 0};
+    return (probes + slice_size - 1) / slice_size;
 }
 
-static void matches_free(matches *m)
+static uint64_t slice_rows(uint64_t slice, uint64_t probes)
 {
-    free(m->build);
-    free(m->probe);
+    const uint64_t left = probes - slice * slice_size;
+
+    return left < slice_size ? left : slice_size;
 }
 
-static bh_table *table_for(bh_context *context, uint64_t keys)
+static matches matches_new(uint64_t count)
+{
+    return (matches){array(count, 4), array(count, 4), count};
+}
+
+static void matches_free(matches *m, uint64_t probes)
+{
+    for (uint64_t s = 0; s < slices_of(probes); s++) {
+        free(m[s].build);
+        free(m[s].probe);
+    }
+    free(m);
+}
+
+/* A table that one call fills and others look up. */
+static bh_table *table_of(bh_context *context, const uint64_t *keys, const void *values,
+                          uint32_t value_bytes, uint64_t n)
 {
     bh_table_options options;
     bh_table *table = NULL;
 
-    bh_table_options_init(&options, 8, 4, keys);
-    options.design = BH_HASHFIGHT; /* built by one call, looked up by others */
+    bh_table_options_init(&options, 8, value_bytes, n);
+    options.design = BH_HASHFIGHT;
     must(bh_table_create(context, &options, &table));
+    must(bh_insert(table, keys, values, n, NULL));
     return table;
 }
 
-static matches join_unique(bh_context *context, const uint64_t *build, uint64_t builds,
-                           const uint64_t *probe, uint64_t probes)
+/* The rows of the build side by number. */
+static uint32_t *rows_of(uint64_t builds)
 {
-    uint32_t *row = array(builds > probes ? builds : probes, 4);
-    uint8_t *outcomes = array(probes, 1);
-    bh_table *table = table_for(context, builds);
-    matches m = matches_new(probes);
+    uint32_t *row = array(builds, 4);
 
     for (uint64_t i = 0; i < builds; i++)
         row[i] = (uint32_t)i;
-    must(bh_insert(table, build, row, builds, NULL));
-    must(bh_find(table, probe, probes, row, outcomes));
-    for (uint64_t i = 0; i < probes; i++) { /* without branches: each is written, some stay */
-        m.build[m.count] = row[i];
-        m.probe[m.count] = (uint32_t)i;
-        m.count += outcomes[i] == BH_FOUND;
-    }
-    bh_table_destroy(table);
-    free(row);
-    free(outcomes);
-    return m;
+    return row;
 }
 
-static matches join_several(bh_context *context, const uint64_t *build, uint64_t builds,
+static matches *join_unique(bh_context *context, const uint64_t *build, uint64_t builds,
                             const uint64_t *probe, uint64_t probes)
 {
-    uint64_t *sorted = array(builds, 8), *unique = array(builds, 8), total = 0;
-    uint32_t *row = array(builds, 4), *start = array(builds, 4), *found = array(probes, 4),
-             runs = 0;
-    uint8_t *outcomes = array(probes, 1);
-    bh_table *table;
-    matches m;
+    matches *all = array(slices_of(probes), sizeof *all);
+    uint32_t *row = rows_of(builds), *found = array(slice_size, 4), *hit = array(slice_size, 4);
+    bh_table *table = table_of(context, build, row, 4, builds);
+    uint8_t *outcomes = array(slice_size, 1);
 
-    for (uint64_t i = 0; i < builds; i++) {
-        sorted[i] = build[i];
-        row[i] = (uint32_t)i;
-    }
-    must(bh_sort(context, sorted, 8, row, 4, builds));
-    for (uint64_t i = 0; i < builds; i++) {
-        if (i && sorted[i] == sorted[i - 1])
-            continue;
-        unique[runs] = sorted[i];
-        start[runs++] = (uint32_t)i;
-    }
-    table = table_for(context, runs);
-    must(bh_insert(table, unique, start, runs, NULL));
-    must(bh_find(table, probe, probes, found, outcomes));
-    for (uint64_t i = 0; i < probes; i++) {
-        found[i] = outcomes[i] == BH_FOUND ? found[i] : (uint32_t)builds; /* no run begins there */
-        for (uint64_t at = found[i]; at < builds && sorted[at] == probe[i]; at++)
-            total++;
-    }
-    m = matches_new(total);
-    for (uint64_t i = 0; i < probes; i++) {
-        for (uint64_t at = found[i]; at < builds && sorted[at] == probe[i]; at++) {
-            m.build[m.count] = row[at];
-            m.probe[m.count++] = (uint32_t)i;
+    free(row);
+    for (uint64_t s = 0; s < slices_of(probes); s++) {
+        const uint64_t first = s * slice_size, n = slice_rows(s, probes);
+        uint64_t hits = 0;
+
+        must(bh_find(table, probe + first, n, found, outcomes));
+        for (uint64_t i = 0; i < n; i++) { /* without branches: each is written, some stay */
+            hit[hits] = (uint32_t)i;
+            hits += outcomes[i] == BH_FOUND;
+        }
+        all[s] = matches_new(hits);
+        for (uint64_t h = 0; h < hits; h++) {
+            all[s].build[h] = found[hit[h]];
+            all[s].probe[h] = (uint32_t)(first + hit[h]);
         }
     }
     bh_table_destroy(table);
-    free(sorted);
-    free(unique);
-    free(row);
-    free(start);
     free(found);
+    free(hit);
     free(outcomes);
-    return m;
+    return all;
+}
+
+/* Rows of the build side with one key: a value of 8 bytes. */
+typedef struct run {
+    uint32_t start;
+    uint32_t count;
+} run;
+
+/* Sorts the rows of the build side by key; answers a table of the runs. */
+static bh_table *table_of_runs(bh_context *context, const uint64_t *build, uint32_t *row,
+                               uint64_t builds)
+{
+    uint64_t *keys = array(builds, 8), distinct = 0;
+    run *runs = array(builds, sizeof *runs);
+    bh_table *table;
+
+    memcpy(keys, build, builds * 8);
+    must(bh_sort(context, keys, 8, row, 4, builds));
+    for (uint64_t i = 0; i < builds; i++) {
+        if (!distinct || keys[i] != keys[distinct - 1]) {
+            keys[distinct] = keys[i]; /* distinct <= i: what is overwritten has been read */
+            runs[distinct++] = (run){(uint32_t)i, 0};
+        }
+        runs[distinct - 1].count++;
+    }
+    table = table_of(context, keys, runs, sizeof *runs, distinct);
+    free(keys);
+    free(runs);
+    return table;
+}
+
+static matches *join_several(bh_context *context, const uint64_t *build, uint64_t builds,
+                             const uint64_t *probe, uint64_t probes)
+{
+    matches *all = array(slices_of(probes), sizeof *all);
+    uint32_t *row = rows_of(builds), *hit = array(slice_size + ahead, 4);
+    bh_table *table = table_of_runs(context, build, row, builds);
+    run *found = array(slice_size, sizeof *found);
+
+    memset(hit, 0, (slice_size + ahead) * 4); /* behind the last one, too, is one to ask for */
+    for (uint64_t s = 0; s < slices_of(probes); s++) {
+        const uint64_t first = s * slice_size, n = slice_rows(s, probes);
+        uint64_t hits = 0, count = 0, at = 0;
+
+        memset(found, 0, n * sizeof *found); /* and a key that is missing leaves it so */
+        must(bh_find(table, probe + first, n, found, NULL));
+        for (uint64_t i = 0; i < n; i++) {
+            hit[hits] = (uint32_t)i;
+            hits += found[i].count > 0;
+            count += found[i].count;
+        }
+        all[s] = matches_new(count);
+        for (uint64_t h = 0; h < hits; h++) {
+            const run r = found[hit[h]];
+
+            __builtin_prefetch(&row[found[hit[h + ahead]].start]);
+            for (uint32_t i = 0; i < r.count; i++) {
+                all[s].build[at] = row[r.start + i];
+                all[s].probe[at++] = (uint32_t)(first + hit[h]);
+            }
+        }
+    }
+    bh_table_destroy(table);
+    free(row);
+    free(hit);
+    free(found);
+    return all;
+}
+
+static void report_pairs(const char *job, const matches *m, uint64_t probes)
+{
+    uint64_t count = 0, digest = 0;
+
+    for (uint64_t s = 0; s < slices_of(probes); s++) {
+        count += m[s].count;
+        for (uint64_t i = 0; i < m[s].count; i++)
+            digest += mixed(m[s].build[i], m[s].probe[i]);
+    }
+    report_answer(job, count, "pairs", digest);
+}
+
+/* Keys were made from numbers below 2 * distinct, and that of a build row is its index % distinct. */
+static void check_pairs(const matches *m, uint64_t builds, uint64_t probes, uint64_t distinct)
+{
+    for (uint64_t s = 0; s < slices_of(probes); s++) {
+        uint64_t expected = 0;
+
+        for (uint64_t i = s * slice_size; i < s * slice_size + slice_rows(s, probes); i++) {
+            const uint64_t number = random_at(~i) % (2 * distinct);
+
+            for (uint64_t row = number; number < distinct && row < builds; row += distinct) {
+                agrees(expected < m[s].count);
+                agrees(m[s].build[expected] == row && m[s].probe[expected] == i);
+                expected++;
+            }
+        }
+        agrees(expected == m[s].count);
+    }
+}
+
+typedef matches *join_function(bh_context *context, const uint64_t *build, uint64_t builds,
+                               const uint64_t *probe, uint64_t probes);
+
+static void run_job(bh_context *context, const char *job, join_function *join, uint64_t builds,
+                    uint64_t probes, uint64_t distinct, uint64_t times)
+{
+    uint64_t *build = array(builds, 8), *probe = array(probes, 8);
+    matches *m = NULL;
+
+    for (uint64_t i = 0; i < builds; i++)
+        build[i] = random_at(i % distinct);
+    for (uint64_t i = 0; i < probes; i++)
+        probe[i] = random_at(random_at(~i) % (2 * distinct)); /* half of them have a partner */
+    for (uint64_t i = 0; i < times; i++) {
+        costs begun;
+
+        if (m)
+            matches_free(m, probes);
+        begun = measure();
+        m = join(context, build, builds, probe, probes);
+        report_costs(job, spent_since(begun));
+    }
+    report_pairs(job, m, probes);
+    check_pairs(m, builds, probes, distinct);
+    matches_free(m, probes);
+    free(build);
+    free(probe);
 }
 
 int main(int argc, char **argv)
 {
     const uint64_t builds = argument(argc, argv, 1, 10000000, UINT32_MAX - 1);
     const uint64_t probes = argument(argc, argv, 2, 30000000, UINT32_MAX - 1);
-    const uint64_t distinct = builds / 4 + 1; /* keys of the second build table */
-    uint64_t *build = array(builds, 8), *probe = array(probes, 8), expected = 0;
+    const uint64_t times = argument(argc, argv, 3, 1, 1000);
     bh_context *context = NULL;
-    double begun;
-    matches m;
 
     must(bh_context_create("cpu", NULL, &context));
-
-    for (uint64_t i = 0; i < builds; i++)
-        build[i] = random_at(i);
-    for (uint64_t i = 0; i < probes; i++)
-        probe[i] = random_at(random_at(~i) % (2 * builds)); /* half of them have a partner */
-    begun = seconds();
-    m = join_unique(context, build, builds, probe, probes);
-    printf("%llu unique keys, %llu probes: %llu pairs in %.2f s\n", (unsigned long long)builds,
-           (unsigned long long)probes, (unsigned long long)m.count, seconds() - begun);
-    /* The check: keys were made from numbers, which for the build rows are their indexes. */
-    for (uint64_t i = 0; i < probes; i++)
-        expected += random_at(~i) % (2 * builds) < builds;
-    agrees(m.count == expected);
-    for (uint64_t i = 0; i < m.count; i++) {
-        agrees(m.build[i] == random_at(~(uint64_t)m.probe[i]) % (2 * builds));
-        agrees(!i || m.probe[i - 1] < m.probe[i]);
-    }
-    matches_free(&m);
-
-    for (uint64_t i = 0; i < builds; i++)
-        build[i] = random_at(i % distinct);
-    for (uint64_t i = 0; i < probes; i++)
-        probe[i] = random_at(random_at(~i) % (2 * distinct));
-    begun = seconds();
-    m = join_several(context, build, builds, probe, probes);
-    printf("%llu keys, each up to %llu times, %llu probes: %llu pairs in %.2f s\n",
-           (unsigned long long)distinct, (unsigned long long)((builds - 1) / distinct + 1),
-           (unsigned long long)probes, (unsigned long long)m.count, seconds() - begun);
-    expected = 0;
-    for (uint64_t i = 0; i < probes; i++) {
-        const uint64_t number = random_at(~i) % (2 * distinct);
-
-        for (uint64_t row = number; number < distinct && row < builds; row += distinct) {
-            agrees(expected < m.count && m.build[expected] == row && m.probe[expected] == i);
-            expected++;
-        }
-    }
-    agrees(expected == m.count);
-    matches_free(&m);
+    run_job(context, "join-unique", join_unique, builds, probes, builds, times);
+    run_job(context, "join-several", join_several, builds, probes, builds / 4 + 1, times);
     printf("checked, pair by pair\n");
-
     bh_context_destroy(context);
-    free(build);
-    free(probe);
     return 0;
 }

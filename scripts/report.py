@@ -5,13 +5,14 @@ scripts/results.sh measures: it leaves a directory with NAME.jsonl files, one JS
 a line, as `bulkhash bench --json` prints them, and machine.txt, which says what they were measured
 on and when. This program reads such directories. Each of its four commands is a part of this file:
 
-  tables   DIRECTORY/README.md, and the short table inside the project's README.md
+  tables   DIRECTORY/README.md, and the short tables inside the project's README.md
   plots    DIRECTORY/plots/*.svg; the only part that needs matplotlib
   compare  two sets of rows, one by one: did anything get slower?
   kernels  two listings of GPU kernels: registers, spills, shared memory
 
 The chapters before them, "Reading" and "Numbers", are shared. A row is a dict with the fields that
-bench/bench.c prints; GPU rows have the same fields, and "device" begins with "cuda".
+bench/bench.c prints; GPU rows have the same fields, and "device" begins with "cuda". The rows of
+jobs.jsonl are those of scripts/compare-jobs.py and have fields of their own ("Jobs").
 
 Exit status: 0, or 1 when something is slower, spills more, or could not be read or written, or 2 for
 a command line that makes no sense. Errors are one sentence on standard error.
@@ -39,6 +40,13 @@ SHORT = "peers-4-4"
 SHORT_PEERS = (("libcuckoo", "libcuckoo"), ("absl prefetch", "absl, look-ahead"), ("boost", "boost"),
                ("tbb hash_map", "oneTBB"))
 
+# And of jobs.jsonl: which jobs, in words, and which engines.
+SHORT_JOBS = (("join-unique", "join 10 M rows with 30 M, unique keys"),
+              ("group-sum-count-min", "sum, count and minimum of 30 M rows by 1 M keys"),
+              ("kmers-reads", "count the 31-mers of 400,000 reads"))
+ENGINES = (("duckdb", "DuckDB"), ("polars", "Polars"), ("pandas", "pandas"), ("numpy", "NumPy"),
+           ("jellyfish", "jellyfish"))
+
 LIMIT_FIGURE = "ratio to the limit"
 
 
@@ -53,7 +61,6 @@ WORDS = "experiment name design device target op skew state figure".split()
 COUNTS = "keys key_bytes value_bytes batch threads page_bytes".split()
 NUMBERS_OR_NULL = ("fill hit_rate mops limit_mlines ratio_to_limit bytes_per_key value lowest highest "
                    "bar").split()
-FIELDS = WORDS + COUNTS + NUMBERS_OR_NULL + ["bar_is", "met"]
 
 
 def read_lines(path):
@@ -66,20 +73,31 @@ def read_lines(path):
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def check_row(row, where):
-    for field in FIELDS:
+def check_fields(row, where, words, numbers, or_null, others=()):
+    for field in [*words, *numbers, *or_null, *others]:
         if field not in row:
             raise Failure(f'{where}: a row without "{field}"')
-    for field in WORDS:
+    for field in words:
         if not isinstance(row[field], str):
             raise Failure(f'{where}: "{field}" is not a text')
-    for field in COUNTS + NUMBERS_OR_NULL:
-        is_null = row[field] is None and field in NUMBERS_OR_NULL
+    for field in [*numbers, *or_null]:
+        is_null = row[field] is None and field in or_null
         if not is_null and not isinstance(row[field], (int, float)):
             raise Failure(f'{where}: "{field}" is not a number')
 
 
-def read_rows(path):
+def check_row(row, where):
+    check_fields(row, where, WORDS, COUNTS, NUMBERS_OR_NULL, ("bar_is", "met"))
+
+
+def check_job(row, where):
+    """A row of jobs.jsonl."""
+    check_fields(row, where, "job engine version commit machine date".split(),
+                 "threads cores cpu_s cpu_lowest cpu_highest wall_s repetitions".split(),
+                 "peak_mib share share_lowest share_highest bar".split(), ("met",))
+
+
+def read_rows(path, check=check_row):
     """The rows of a .jsonl file."""
     rows = []
     for number, line in enumerate(read_lines(path), 1):
@@ -89,7 +107,7 @@ def read_rows(path):
             raise Failure(f"{path}:{number}: not a JSON object") from None
         if not isinstance(row, dict):
             raise Failure(f"{path}:{number}: not a JSON object")
-        check_row(row, f"{path}:{number}")
+        check(row, f"{path}:{number}")
         rows.append(row)
     return rows
 
@@ -160,15 +178,18 @@ def thousand(value):
     return None if value is None else value / 1000
 
 
-def measured(row):
-    """The figure with its lowest and highest, where these differ."""
-    value = row["value"]
+def with_range(value, lowest, highest):
+    """A median with its lowest and highest, where these differ."""
     if value is None:
         return ""
-    if row["lowest"] is None or row["highest"] is None or row["lowest"] == row["highest"]:
+    if lowest is None or highest is None or lowest == highest:
         return number(value)
     d = digits(value)
-    return f"{value:.{d}f} ({row['lowest']:.{d}f} to {row['highest']:.{d}f})"
+    return f"{value:.{d}f} ({lowest:.{d}f} to {highest:.{d}f})"
+
+
+def measured(row):
+    return with_range(row["value"], row["lowest"], row["highest"])
 
 
 def judged(row):
@@ -215,6 +236,7 @@ memory accesses or copies alone, measured in the same run; a bar is the value th
 """
 
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+JOBS_BEGIN, JOBS_END = "<!-- jobs: begin -->", "<!-- jobs: end -->"
 
 
 def markdown(columns):
@@ -329,6 +351,7 @@ def long_text(directory, machine, files):
     if os.path.isfile(kmers):
         lines = "".join(line + "\n" for line in read_lines(kmers))
         text += f"\n## k-mers\n\n{machine.note('kmers')}\n\n```\n{lines}```\n"
+    text += jobs_section(read_jobs(directory))
     drawn = [name for name in PLOTS if os.path.isfile(os.path.join(directory, "plots", name + ".svg"))]
     if drawn:
         text += "\n## Plots\n\n" + "".join(f"![{PLOTS[name][0]}](plots/{name}.svg)\n" for name in drawn)
@@ -336,7 +359,7 @@ def long_text(directory, machine, files):
 
 
 def short_text(directory, machine, files):
-    """The table for the project's README.md: how many times as fast as each peer, operation by operation."""
+    """The table of SHORT for the project's README.md: how many times as fast as each peer, operation by operation."""
     path = os.path.join(directory, SHORT + ".jsonl")
     if path not in files:
         raise Failure(f"{path}: there is no such file, and the short table is about it")
@@ -360,15 +383,78 @@ def short_text(directory, machine, files):
     return head + f"Commit {machine.commit(SHORT)}. All results: [docs/results](docs/results/README.md).\n\n" + text
 
 
-def with_table(path, text):
-    """The text of a file with `text` between its two marks."""
-    if not os.path.isfile(path):
-        raise Failure(f"{path}: there is no such file")
-    lines = read_lines(path)
-    if lines.count(BEGIN) != 1 or lines.count(END) != 1 or lines.index(BEGIN) > lines.index(END):
-        raise Failure(f"{path}: needs one line '{BEGIN}' and after it one line '{END}'")
-    before, after = lines[:lines.index(BEGIN) + 1], lines[lines.index(END):]
-    return "\n".join(before + ["", text.rstrip("\n"), ""] + after) + "\n"
+def with_table(path, lines, text, begin, end):
+    """The lines of a file with `text` between these two."""
+    if lines.count(begin) != 1 or lines.count(end) != 1 or lines.index(begin) > lines.index(end):
+        raise Failure(f"{path}: needs one line '{begin}' and after it one line '{end}'")
+    before, after = lines[:lines.index(begin) + 1], lines[lines.index(end):]
+    return before + ["", *text.rstrip("\n").split("\n"), ""] + after
+
+
+# Jobs: jobs.jsonl has a row for each job, engine and number of threads. "cpu_s" and the like are medians;
+# "share" is bulkhash's CPU time divided by that of the row's engine in the same round, and null in the
+# rows of bulkhash itself.
+
+def read_jobs(directory):
+    """The rows of jobs.jsonl; none where there is no such file."""
+    path = os.path.join(directory, "jobs.jsonl")
+    return read_rows(path, check_job) if os.path.isfile(path) else []
+
+
+def listed(values):
+    return ", ".join(dict.fromkeys(values))
+
+
+def jobs_table(rows):
+    names = ["" if i and rows[i - 1]["job"] == row["job"] else row["job"] for i, row in enumerate(rows)]
+    return markdown([
+        ("job", "---", names),
+        ("engine", "---", [row["engine"] for row in rows]),
+        ("CPU, s", "---", [with_range(row["cpu_s"], row["cpu_lowest"], row["cpu_highest"]) for row in rows]),
+        ("wall, s", "--:", [number(row["wall_s"]) for row in rows]),
+        ("peak, MiB", "--:", ["" if row["peak_mib"] is None else f"{row['peak_mib']:,.0f}" for row in rows]),
+        ("bulkhash's CPU time, of it", "---",
+         [with_range(row["share"], row["share_lowest"], row["share_highest"]) for row in rows]),
+        ("bar", "---", [judged({**row, "bar_is": "at most"}) for row in rows]),
+    ])
+
+
+def jobs_section(rows):
+    """The section of jobs.jsonl: a table for one thread, one for all."""
+    if not rows:
+        return ""
+    first = rows[0]
+    versions = listed(f"{row['engine']} {row['version']}" for row in rows if row["engine"] != "bulkhash")
+    text = (f"\n## jobs\n\n{listed(row['date'] for row in rows)}, commit {listed(row['commit'] for row in rows)}, "
+            f"compare-jobs.py: its --help tells what the jobs are. {first['machine']}, {first['cores']} cores. {versions}.\n"
+            "The CPU time is that of all threads, user and system. The peak of memory is what a job needed beyond its\n"
+            "input, and of counts and k-mers that of the whole process.\n")
+    for threads in sorted({row["threads"] for row in rows}):
+        some = [row for row in rows if row["threads"] == threads]
+        text += f"\n### jobs, {threads_of(some[0])}\n\n" + jobs_table(some)
+    return text
+
+
+def short_jobs_text(rows):
+    """The table of SHORT_JOBS for the project's README.md: the seconds of bulkhash, and how many times as
+    long the others take."""
+    rows = [row for row in rows if row["threads"] == 1]
+    at = {(row["job"], row["engine"]): row for row in rows}
+    jobs = [(job, words) for job, words in SHORT_JOBS if (job, "bulkhash") in at]
+    if not jobs:
+        raise Failure("jobs.jsonl has none of the jobs of the short table with one thread")
+    columns = [("job", "---", [words for _, words in jobs]),
+               ("bulkhash, s of CPU", "--:", [number(at[job, "bulkhash"]["cpu_s"]) for job, _ in jobs])]
+    for engine, heading in ENGINES:
+        shares = [at[job, engine]["share"] if (job, engine) in at else None for job, _ in jobs]
+        # An engine that takes less time is set in bold.
+        columns.append((f"times {heading}", "--:", ["" if share is None else f"**{number(1 / share)}**" if share > 1
+                                                    else number(1 / share) for share in shares]))
+    used = [row for row in rows if row["job"] in dict(jobs) and row["engine"] != "bulkhash"]
+    versions = listed(f"{dict(ENGINES).get(row['engine'], row['engine'])} {row['version']}" for row in used)
+    return ("Whole jobs: seconds of CPU time by one thread, and how many times as long the others take. "
+            f"{versions}.\nCPU: {rows[0]['machine']}. Commit {listed(row['commit'] for row in used)}. "
+            "More jobs, and all threads: [docs/results](docs/results/README.md#jobs).\n\n" + markdown(columns))
 
 
 def run_tables(arguments):
@@ -377,14 +463,20 @@ def run_tables(arguments):
         into = os.path.join(PROJECT, "README.md")
     machine = Machine(directory)
     files = result_files(directory)
-    if not files and not os.path.isfile(os.path.join(directory, "kmers.txt")):
+    jobs = read_jobs(directory)
+    if not files and not jobs and not os.path.isfile(os.path.join(directory, "kmers.txt")):
         raise Failure(f"{directory}: there are no results; scripts/results.sh writes them")
-    # Both texts before the first file: an error leaves both files as they were.
+    # All texts before the first file: an error leaves both files as they were.
     whole = long_text(directory, machine, files)
-    short = with_table(into, short_text(directory, machine, files)) if into else None
+    if into:
+        if not os.path.isfile(into):
+            raise Failure(f"{into}: there is no such file")
+        lines = with_table(into, read_lines(into), short_text(directory, machine, files), BEGIN, END)
+        if jobs:
+            lines = with_table(into, lines, short_jobs_text(jobs), JOBS_BEGIN, JOBS_END)
     write_file(os.path.join(directory, "README.md"), whole)
     if into:
-        write_file(into, short)
+        write_file(into, "\n".join(lines) + "\n")
     return 0
 
 
@@ -892,11 +984,14 @@ A set of results is a directory as scripts/results.sh writes it: .jsonl files wi
 
 `scripts/report.py COMMAND --help` tells more. Exit status: 0; 1 when something is slower, spills more
 or cannot be read; 2 when the command line is wrong.""",
-    "tables": f"""Writes DIRECTORY/README.md: machine.txt, a table in Markdown of each .jsonl file, the k-mers, and
-the plots that are there. The short table, of peers-4-4.jsonl, goes into FILE between its lines
+    "tables": f"""Writes DIRECTORY/README.md: machine.txt, a table in Markdown of each .jsonl file, the k-mers, the
+jobs, and the plots that are there. Two short tables, of peers-4-4.jsonl and, where it is there, of
+jobs.jsonl, go into FILE between its lines
 
     {BEGIN}
     {END}
+    {JOBS_BEGIN}
+    {JOBS_END}
 
 FILE is the project's README.md when DIRECTORY is the project's docs/results. Elsewhere nothing but
 DIRECTORY/README.md is written, unless FILE is named.""",

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, on Debian and its relatives; elsewhere says what is missing:
-#   scripts/setup.sh [build] [test] [peers]        the first two when none is named
+#   scripts/setup.sh [build] [test] [peers] [jobs]        the first two when none is named
 # `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers; and
-# what draws the comparison.
+# what draws the comparison. `jobs` is what scripts/compare-jobs.py compares with, but for what pip
+# installs.
 # Looks for the tools and headers themselves, so that what came from elsewhere counts too, and
 # touches neither network nor package manager when nothing is missing.
 set -euo pipefail
@@ -49,6 +50,11 @@ if [[ $parts == *" peers "* ]]; then
     need jellyfish has_command jellyfish
     need kmc has_command kmc
     need python3-matplotlib has_python_module matplotlib
+fi
+if [[ $parts == *" jobs "* ]]; then
+    need python3 has_command python3
+    need python3-venv has_python_module ensurepip
+    [[ " ${missing[*]} " == *" jellyfish "* ]] || need jellyfish has_command jellyfish
 fi
 ((${#missing[@]})) || exit 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/report.py, on rows and kernels that are made up: what it compares, plots, and refuses. Its
-# tables: results.sh.
+# scripts/report.py, on rows and kernels that are made up: what it compares, plots, and refuses; its
+# tables of jobs. Its other tables: results.sh.
 . "$(dirname "$0")/common.bash"
 
 scripts=$(cd "$(dirname "$0")/../../scripts" && pwd)
@@ -251,6 +251,82 @@ expect_sentence 1 'after.txt: has no kernel; it should hold the output of cuobjd
     "$report" kernels before.txt after.txt
 expect_sentence 1 'missing.txt: cannot be read: No such file or directory' \
     "$report" kernels before.txt missing.txt
+
+# --- jobs --------------------------------------------------------------------------------------
+
+job() { # job JOB THREADS ENGINE VERSION CPU LOWEST HIGHEST WALL PEAK SHARE SHARE_LOWEST SHARE_HIGHEST BAR MET
+    printf '{"commit":"0123456789ab","date":"2025-01-02 03:04 UTC","machine":"Abacus","cores":2,"job":"%s",' "$1"
+    printf '"threads":%s,"engine":"%s","version":"%s","cpu_s":%s,"cpu_lowest":%s,"cpu_highest":%s,' "${@:2:6}"
+    printf '"wall_s":%s,"peak_mib":%s,"answer":"1 f","repetitions":3,"share":%s,"share_lowest":%s,' "${@:8:4}"
+    printf '"share_highest":%s,"bar":%s,"met":%s}\n' "${@:12}"
+}
+mkdir jobs
+printf '%s\n' 'CPU        Abacus' '' >jobs/machine.txt
+row peers find 1024 0.8 100 'times boost' 4 4 4 null null >jobs/peers-4-4.jsonl
+{
+    job join-unique 1 bulkhash 0123456789ab 0.5 0.4 0.6 0.52 263.4 null null null null null
+    job join-unique 1 duckdb 2.0.0 2 1.9 2.1 2.04 1263.4 0.25 0.2 0.3 0.33 true
+    job join-unique 1 pandas 3.1 4 4 4 4 null 0.125 0.125 0.125 null null
+    job kmers-reads 1 bulkhash 0123456789ab 2 2 2 2 90 null null null null null
+    job kmers-reads 1 jellyfish 2.3.0 1.6 1.6 1.6 1.6 80 1.25 1.2 1.3 0.16 false
+    job join-unique 2 bulkhash 0123456789ab 0.6 0.6 0.6 0.3 270 null null null null null
+    job join-unique 2 duckdb 2.0.0 2.4 2.4 2.4 1.2 1300 0.25 0.25 0.25 null null
+} >jobs/jobs.jsonl
+expect 0 "$report" tables jobs
+sed '1,/^## jobs$/d' jobs/README.md >jobs.md
+expect_file 'tables of jobs' jobs.md <<'END'
+
+2025-01-02 03:04 UTC, commit 0123456789ab, compare-jobs.py: its --help tells what the jobs are. Abacus, 2 cores. duckdb 2.0.0, pandas 3.1, jellyfish 2.3.0.
+The CPU time is that of all threads, user and system. The peak of memory is what a job needed beyond its
+input, and of counts and k-mers that of the whole process.
+
+### jobs, 1 thread
+
+| job | engine | CPU, s | wall, s | peak, MiB | bulkhash's CPU time, of it | bar |
+|---|---|---|--:|--:|---|---|
+| join-unique | bulkhash | 0.50 (0.40 to 0.60) | 0.52 | 263 | | |
+| | duckdb | 2.00 (1.90 to 2.10) | 2.04 | 1,263 | 0.25 (0.20 to 0.30) | at most 0.33, met |
+| | pandas | 4.00 | 4.00 | | 0.12 | |
+| kmers-reads | bulkhash | 2.00 | 2.00 | 90 | | |
+| | jellyfish | 1.60 | 1.60 | 80 | 1.25 (1.20 to 1.30) | at most 0.16, **not met** |
+
+### jobs, 2 threads
+
+| job | engine | CPU, s | wall, s | peak, MiB | bulkhash's CPU time, of it |
+|---|---|---|--:|--:|---|
+| join-unique | bulkhash | 0.60 | 0.30 | 270 | |
+| | duckdb | 2.40 | 1.20 | 1,300 | 0.25 |
+END
+printf '%s\n' a '<!-- jobs: begin -->' old '<!-- jobs: end -->' '<!-- results: begin -->' '<!-- results: end -->' >page.md
+for round in 1 2; do
+    expect 0 "$report" tables --into page.md jobs
+    sed '/results: begin/,$d' page.md >begin.md
+    expect_file "the short table of jobs, time $round" begin.md <<'END'
+a
+<!-- jobs: begin -->
+
+Whole jobs: seconds of CPU time by one thread, and how many times as long the others take. DuckDB 2.0.0, pandas 3.1, jellyfish 2.3.0.
+CPU: Abacus. Commit 0123456789ab. More jobs, and all threads: [docs/results](docs/results/README.md#jobs).
+
+| job | bulkhash, s of CPU | times DuckDB | times pandas | times jellyfish |
+|---|--:|--:|--:|--:|
+| join 10 M rows with 30 M, unique keys | 0.50 | 4.00 | 8.00 | |
+| count the 31-mers of 400,000 reads | 2.00 | | | **0.80** |
+
+<!-- jobs: end -->
+END
+    grep -q '^| 1,024 | find |' page.md || failed "the other table is not there: $(cat page.md)"
+done
+# Nothing is written where either has no place, or a row is broken.
+printf '%s\n' '<!-- results: begin -->' '<!-- results: end -->' >plain.md
+cp plain.md before.md
+expect_sentence 1 "plain.md: needs one line '<!-- jobs: begin -->' and after it one line '<!-- jobs: end -->'" \
+    "$report" tables --into plain.md jobs
+cmp -s plain.md before.md || failed "plain.md was written: $(cat plain.md)"
+sed -i '2s/"cpu_s":2/"cpu_s":"2"/' jobs/jobs.jsonl
+expect_sentence 1 'jobs/jobs.jsonl:2: "cpu_s" is not a number' "$report" tables jobs
+sed -i '1s/"engine"/"program"/' jobs/jobs.jsonl
+expect_sentence 1 'jobs/jobs.jsonl:1: a row without "engine"' "$report" tables jobs
 
 # --- plots -------------------------------------------------------------------------------------
 

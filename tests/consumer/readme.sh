@@ -31,7 +31,7 @@ commands=$(first_block Install)
 [[ $commands == "make install"* && $commands == *./quickstart* && $commands == *./join* ]] || { echo "README.md, Install: $commands" >&2; exit 1; }
 eval "$commands" >said # not in a pipe: its exports stay
 grep -qx '99 -> 990' said || { echo "the quickstart did not run" >&2; exit 1; }
-grep -q '^[0-9]* unique keys, .* pairs in' said || { echo "the join did not run" >&2; exit 1; }
+grep -q '^join-unique: [0-9]* pairs, ' said || { echo "the join did not run" >&2; exit 1; }
 
 [[ -x $HOME/bulkhash/bin/bulkhash ]] || { echo "skipped: the program was not built"; exit 77; }
 acgt() { awk -v seed="$1" 'BEGIN { srand(seed); for (i = 0; i < 400; i++) printf "%s", substr("ACGT", int(rand() * 4) + 1, 1); print "" }'; }
