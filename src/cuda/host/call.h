@@ -132,9 +132,9 @@ typedef enum bh__surveyed {
     BH_SURVEY_ANY
 } bh__surveyed;
 
-/* How many different keys of that kind there are among `count` of the work's elements: every `every`-th one,
- * from element 0 on. Answers an error of the GPU, or 0 with *keys their number, accurate to a thousandth
- * where they are many; *keys is 0 where there is no memory to count. */
+/* How many different keys of that kind there are among `count` of the work's elements: one of each `every`
+ * neighbours, from element 0 on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
+ * thousandth where they are many; *keys is 0 where there is no memory to count. */
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
                     uint64_t *keys);
 
