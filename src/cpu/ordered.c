@@ -5,7 +5,7 @@
  * kept in order. A call is cut into chunks, which run one after the other. A chunk's
  * elements are partitioned by their keys' hash, stably, so that all of one key lie in one
  * small part; within each part they are joined to segments, each of which is done as one
- * effective operation (see ordered_loops.h). The n-th segment of each key is in wave n.
+ * effective operation (see ordered_loops.h). Wave n has each key's segment n, from 0 on.
  * The segments of a wave have different keys, so they are an ordinary batch:
  *
  *     chunk     7 insert  9 add  7 insert  8 find  7 erase  9 add

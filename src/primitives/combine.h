@@ -49,7 +49,7 @@ BH_FN int bh_is_less_signed(uint32_t bytes, uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* A function of its own, for operations that are not constants: it keeps kernels of mixed operations short. */
+/* A function of its own, for operations that are not constants: kernels of mixed operations get shorter. */
 BH_FN_RARE uint64_t bh_combine_rare(uint32_t op, uint32_t bytes, uint64_t a, uint64_t b)
 {
     switch (op) {

@@ -104,7 +104,7 @@ typedef struct bh__slice {
     uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */
     uint32_t refused;   /* set by that pass: the first so many of the list were tried and cannot be
-                         done; those behind them were not tried */
+                           done; those behind them were not tried */
     uint64_t looks;     /* buckets that searches for a place may still look at; counted down */
     uint64_t vain;      /* placing: how many looks searches without success have made */
     uint64_t vain_most; /* placing: when `vain` is as large, no further search is made */

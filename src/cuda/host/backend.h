@@ -14,7 +14,7 @@ typedef struct bh__cuda {
     bh__gate mail;                 /* held alone by the thread that uses the mailbox */
     unsigned char *mailbox;        /* pinned host memory */
     unsigned char *device_mailbox; /* what it is copied to */
-    int shared_stream;             /* the stream is the caller's, who may have work in it */
+    int shared_stream;             /* the stream is the caller's, and may have other work in it */
     bh__gate staging;              /* held alone by the call that uses the memory behind it */
     unsigned char *staged;         /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;

@@ -18,8 +18,8 @@
 #define BH_DY_LOOKS_LONE (BH_BRINGS ? BH_DY_SEARCH_LOOKS : BH_DY_SEARCH_LOOKS_FAR)
 #define BH_DY_LOOKS_HELD (BH_BRINGS ? BH_DY_HOLD_LOOKS : BH_DY_HOLD_LOOKS_FAR)
 
-/* A pass that moves keys stops after so many searches in vain: the halving, or the move to another seed,
- * that it is a part of is undone. */
+/* A pass that moves keys stops after so many searches in vain: the halving or the rebuilding that it is a
+ * part of is undone. */
 #define BH_DY_VAIN_MOST 16u
 
 /* How many elements ahead BH_DY_PASS_PLACE prefetches lines. Chosen, not tuned. */

@@ -21,8 +21,8 @@
 #define BH_DY_DEFAULT_MIN_FILL 0.5
 #define BH_DY_HIGHEST_MAX_FILL 0.97
 
-/* min_fill is at most so much of the fill that a doubling leaves; otherwise a table of just that size would
- * grow and shrink with every few keys. */
+/* A doubling is to leave a fill of at least min_fill divided by this; otherwise a table of just that size
+ * would grow and shrink with every few keys. */
 #define BH_DY_MARGIN 0.85
 
 /* Buckets that one task of a pass works on. Chosen, not tuned. */

@@ -249,7 +249,7 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
 
 /*
  * Keys that are all different may have been chosen so that all want the same region: they get a single
- * one, in which they have room whatever their hashes are, and a long tail for those who lose all its
+ * one, in which they have room whatever their hashes are, and a long tail for those that lose all its
  * rounds.
  */
 bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,

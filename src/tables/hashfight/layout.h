@@ -175,7 +175,7 @@ typedef struct bh_hf_teams {
     uint64_t room;          /* pairs of a region, at most */
     unsigned char *scratch; /* NULL: what a team needs fits in fast memory of its own */
     uint64_t scratch_bytes; /* of each team */
-    void *left_keys;        /* receive those who lose all rounds, in any order */
+    void *left_keys;        /* these receive pairs that lose all rounds, in any order */
     void *left_values;
     uint64_t left_room;
     uint64_t left; /* how many did, added up by all; those above left_room are not in left_keys */

@@ -581,7 +581,7 @@ BH_FN void BH_HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
     }
 }
 
-/* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
+/* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among the pairs that lost all rounds. */
 BH_FN void BH_HF(make_tail)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_fight *job = (const bh_hf_fight *)argument;
