@@ -86,14 +86,14 @@ typedef struct bh_done {
 
 /* How a run is performed. */
 typedef struct bh_performing {
-    bh_done *done; /* counts; NULL: nothing is counted, and no outcome or value is written */
+    bh_done *done; /* counts; NULL: nothing is counted, and elements are not answered */
     int has_place; /* 0: elements that would insert the key are not done */
     int present;   /* the key is there, with `value` */
     int set;       /* an element has written the value */
     uint64_t value;
 } bh_performing;
 
-/* The value that an element brings. */
+/* What an element brings. */
 BH_FN uint64_t bh_given_at(const bh__runs *runs, uint32_t value_bytes, uint32_t op, uint32_t at)
 {
     return BH_OP_READS(op) ? bh_value_at(runs->values, value_bytes, at) : 0;
@@ -126,7 +126,7 @@ BH_FN void bh_perform_one(const bh__runs *runs, uint32_t value_bytes, uint32_t a
 
 /*
  * Performs the elements from `i` to `end` of a run on the value in hand. value_bytes is
- * runs->value_bytes: a caller that passes it as a constant gets shorter code.
+ * runs->value_bytes: who knows it as a constant has shorter code.
  */
 BH_FN void bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i, uint64_t end,
                           bh_performing *p)
