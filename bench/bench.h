@@ -1,12 +1,12 @@
 /*
  * What the experiments of the benchmark share: the settings of a run, keys, timing, and results.
  *
- * A result is one line of the output, or with --json one object. It has a rate, the rate at which
- * the machine reads random lines (limit.h) measured around it, and often a figure: what is judged
- * when that is not the ratio of the two, such as a ratio to the same operation on another table, or
- * a count. All of them are samples, one for each repetition; printed are the median, the lowest
- * and the highest. An object of --json also says what it was measured on and of: "machine", the
- * processor's model or the GPU's name, and "commit" (commit.h).
+ * A result is one line of the output, or with --json one object. It has a rate; the rate at which
+ * the machine reads random lines (limit.h), measured before and after; and often a figure. What is
+ * judged is the figure or, without one, the ratio of the two rates; a figure is for example the ratio
+ * to the same operation on another table, or a count. All of them are samples, one for each
+ * repetition; printed are the median, the lowest and the highest. An object of --json also names the
+ * machine ("machine", the processor's model or the GPU's name) and the commit ("commit", commit.h).
  */
 #ifndef BH_BENCH_BENCH_H
 #define BH_BENCH_BENCH_H
@@ -38,8 +38,8 @@ typedef struct settings {
 typedef struct bench {
     settings settings;
     bh_context *context;
-    const bh__backend *backend; /* the context's, but on a GPU that of a context on the CPU, for the
-                                   host's part of the work */
+    const bh__backend *backend; /* the context's; on a GPU that of another context, on the CPU, for
+                                   the host's part of the work */
     bh_context_info info;
     limit *limit; /* NULL before bench_limit() */
     uint64_t limit_bytes;
@@ -66,17 +66,17 @@ typedef struct result {
     uint32_t threads;     /* 0: those of the context */
     const char *clock;    /* NULL: that of the wall; "events": that of the GPU */
     const char *limit_is; /* what the limit is a number of; NULL: lines */
-    int unsupported;      /* by this design on this device, so there is nothing else to say */
+    int unsupported;      /* by this design on this device: the rest is not set */
     const char *figure;   /* what `value` is; NULL: the ratio to the limit is what is judged */
-    double bar;           /* what is asked for, at least; 0: nothing */
-    int bar_is_most;      /* at most */
+    double bar;           /* the least that is asked for; 0: nothing */
+    int bar_is_most;      /* the bar is the most that is allowed */
     uint64_t keys;        /* result_table() sets this and the next three; print() the widths */
     uint64_t page_bytes;
     double fill;
     double bytes_per_key;
     samples mops; /* million keys per second */
     samples limit;
-    samples ratio; /* of the two */
+    samples ratio; /* of mops and limit */
     samples value;
 } result;
 
@@ -99,7 +99,7 @@ void run_gpu_growth(bench *b);
 void run_gpu_host(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
-/* Ends the program with a sentence; check() with the library's if the call failed. */
+/* Ends the program with a sentence; check() ends it with the library's sentence if the call failed. */
 _Noreturn void fail(const char *what);
 void check(bh_status status);
 
@@ -125,22 +125,22 @@ void fill_values(const bench *b, void *values, const void *keys, uint64_t n);
 /* n keys drawn from `keys`, the i-th of them with a probability as 1 / (i + 1)^0.99. */
 void fill_zipf(const bench *b, void *drawn, const void *keys, uint64_t n, uint64_t seed);
 
-/* Brings n of `count` keys, drawn at random, to their end; with n = count it shuffles them all.
- * `random` is the state that the drawing goes on from. */
+/* Moves n of `count` keys, drawn at random, to the end of the array; with n = count it shuffles them all.
+ * `random` is the state of the generator of random numbers. */
 void draw_last(const bench *b, void *keys, uint64_t count, uint64_t n, uint64_t *random);
 
-/* n keys, every second of which is there: those with an odd index. */
+/* n keys of which every second one, those with an odd index, is in the table. */
 void fill_half(const bench *b, void *keys, const void *there, const void *absent, uint64_t n);
 
-/* For bh_apply: half finds, a quarter inserts of new keys, a quarter erasures of others that are
- * there. */
+/* For bh_apply: half lookups, a quarter insertions of new keys, a quarter erasures of other keys, which are
+ * in the table. */
 void fill_mixed(const bench *b, uint8_t *ops, void *keys, const void *there, const void *absent,
                 uint64_t n);
 
-/* The sum of n elements of 4 or 8 bytes, as a number of as many. */
+/* The sum of n elements of 4 or 8 bytes, as a number of the same width. */
 uint64_t sum_of(const void *array, uint64_t n, uint32_t bytes);
 
-/* Ends the program unless each value is the one that goes with its key. */
+/* Ends the program unless each value is the one that fill_values() gives its key. */
 void check_values(const bench *b, const void *values, const void *keys, uint64_t n);
 
 /* A table of pairs with the widths and the fill of the settings. */
@@ -158,14 +158,14 @@ double seconds(const bench *b);
 double timed(const bench *b, bh_op op, bh_table *table, const void *keys, void *values, uint64_t n,
              uint64_t part, double *longest);
 
-/* Seconds in which the peer of that name, reserved for them, gets n new keys; 0 when it is not
- * there. */
+/* Seconds in which n new keys are inserted into a table of the peer of that name, reserved for them; 0 when
+ * the peer is not there. */
 double timed_peer_insert(const bench *b, const char *name, const void *keys, void *values,
                          uint64_t n);
 
-/* Erases the n keys of a table, those from counter 0 on, in an order that has nothing to do with
- * that of their insertion, and inserts as many new ones, those from n on, always a part of them at
- * a time. So TURNOVERS times; `keys` and `values` receive the last ones. */
+/* Replaces the n keys of a table TURNOVERS times: erases them, at first those from counter 0 on, in an order
+ * unrelated to that of their insertion, and inserts as many new ones, at first those from n on, a part of
+ * them at a time. `keys` and `values` receive the last ones. */
 #define TURNOVERS 3u
 void turn_over(const bench *b, bh_table *table, void *keys, void *values, uint64_t n,
                uint32_t salt);
@@ -179,21 +179,21 @@ void sample(samples *s, double value);
 /* Says which table the result is about. */
 void result_table(result *r, const bh_table_stats *stats);
 
-/* Enters a run of n keys in `taken` seconds; enter_between() one that stands between the limits
- * before and after it; enter_beside() one between `before` and the limit now, which it answers. */
+/* Enters a run of n keys in `taken` seconds. enter_between() enters a run between two measurements of the
+ * limit; enter_beside() one between the measurement `before` and one that it makes now and answers. */
 void enter(result *r, uint64_t n, double taken);
 void enter_between(result *r, uint64_t n, double taken, double before, double after);
 double enter_beside(result *r, uint64_t n, double taken, double before, limit *l);
 
-/* Two tables that are given the same, one right after the other, because a rate of a machine that
- * others use too holds for a moment only: the one that a result is about, and one beside it. */
+/* Two tables that do the same work, one right after the other, because rates on a shared machine change from
+ * moment to moment: the table that a result is about, and one that it is compared with. */
 typedef struct couple {
     bh_table *table;
     bh_table *beside;
     int table_first;
 } couple;
 
-/* Runs an operation on both in calls of `part` keys. The result's figure is the rate of the one, of
+/* Runs an operation on both in calls of `part` keys. The result's figure is the first table's rate divided by
  * the other's; `longest` as in timed(). */
 void compare(const bench *b, result *r, const couple *c, bh_op op, const void *keys, void *values,
              uint64_t n, uint64_t part, double *longest);
@@ -201,8 +201,8 @@ void compare(const bench *b, result *r, const couple *c, bh_op op, const void *k
 /* The same measurement, judged by its ratio to the limit; the bar is for u32 -> u32. */
 result by_limit(const bench *b, const result *r, double bar);
 
-/* Notes the name of the machine: gpu_name, or where that is NULL the model that the system tells of
- * the processor, or "unknown". */
+/* Notes the name of the machine: gpu_name, or where that is NULL the processor's model as the system gives
+ * it, or "unknown". */
 void bench_machine(bench *b, const char *gpu_name);
 
 void print(const bench *b, result *r);

@@ -1,11 +1,10 @@
 /*
  * bulkhash-bench: how fast the table is, beside how fast the machine reads memory.
  *
- * An experiment is a file of its own, called as it is. Each prints results (bench.h), a line or an object each, as medians over the repetitions with the lowest
- * and the highest, and the bar that is asked for. Keys are fresh in every repetition and made
- * outside the timed part. Rates alone say little on a machine that others use too; what is
- * compared is a ratio to the random-line limit (limit.h) or to another rate of the same
- * repetition.
+ * Each experiment is a file of the same name. It prints results (bench.h), a line or an object each: medians
+ * over the repetitions with the lowest and the highest, and the bar that is asked for. Keys are fresh in
+ * every repetition and made outside the timed part. Rates alone say little on a shared machine; what is
+ * compared is a ratio to the random-line limit (limit.h) or to another rate of the same repetition.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -203,9 +202,8 @@ static void choose_design(const char *name, settings *s)
     exit(2);
 }
 
-/* The experiments to run: of those that were asked for (0: none), or that go without asking, those
- * that this device and these widths have. Ends the program when one was asked for by its name and
- * is not among them. */
+/* The experiments to run: those asked for or, if none was (0), the default ones, as far as this device and
+ * these widths have them. Ends the program when one was asked for by its name and is not among them. */
 static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
 {
     unsigned chosen = 0, i;

@@ -3,9 +3,8 @@
  * which lies in memory, and on one of 512, which lies in cache; beside a loop over
  * absl::flat_hash_map (plain) with the same keys.
  *
- * The figure is our time by theirs. Keys are independent, so the processor runs ahead in the loop
- * and has several of its lines on their way; a call of one key that ends before the next begins
- * has to allow for that too.
+ * The figure is our time divided by absl's. Keys are independent, so in the loop the processor runs ahead
+ * and has several lines on their way; calls of one key, too, must let the processor run ahead so.
  */
 #include "bench.h"
 

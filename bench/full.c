@@ -1,10 +1,10 @@
 /*
- * full: what keys cost that find no place, in tables that may not grow.
+ * full: the cost of keys that find no place, in tables that may not grow.
  *
  * A table is reserved for half of the keys, with the memory that this takes as its budget. One call
  * inserts all keys, so half of them are refused; the same call is made again; and again, each time
- * after one key was erased. Each stands beside inserting all keys into a table that is reserved for
- * them, in the same repetition. The longest hold is the longest time for which the table was held
+ * after one key was erased. Each call is compared with inserting all keys into a table that is reserved
+ * for them, in the same repetition. The longest hold is the longest time for which the table was held
  * alone: nothing grows here, so it is that of placing and refusing keys.
  *
  * On a GPU the arrays lie on the device.
@@ -155,7 +155,7 @@ static void run_repetition(const work *w, double fill, result *results, uint32_t
 static void run_table(const work *w, double fill)
 {
     const settings *s = &w->b->settings;
-    /* Whoever builds a table anew at each call holds it alone as long as that takes. */
+    /* A design that builds a table anew at each call holds it alone as long as that takes. */
     const double hold_bar = s->design_is == BH_HASHFIGHT ? 0 : HOLD_BAR;
     const uint32_t repetitions =
         s->repetitions < REPETITIONS_MOST / ERASURES ? s->repetitions : REPETITIONS_MOST / ERASURES;

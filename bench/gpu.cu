@@ -1,10 +1,10 @@
 /*
  * The benchmark's own device code and what it asks of the CUDA runtime; see gpu.h.
  *
- * The limits are the whole of the device code: kernels that do nothing but go to random places.
- * As many threads as the GPU holds at once go on until all is done. A line is read by several
- * threads together, 16 bytes each, or by one thread alone; each has one or several lines on their
- * way. Which of these is best differs from GPU to GPU and with the size of the memory.
+ * The limits are all of the device code: kernels that do nothing but access random places. As many
+ * threads as the GPU holds at once run until all accesses are done. A line is read by several threads
+ * together, 16 bytes each, or by one thread alone; each thread has one or several lines on their way.
+ * Which of these ways is best differs from GPU to GPU and with the size of the memory.
  */
 #include "gpu.h"
 
@@ -13,8 +13,8 @@
 
 #define BLOCK 256u
 
-/* So many that one run takes some milliseconds: beside that a launch is nothing. A multiple of what
- * any thread has on its way. */
+/* So many reads that one run takes some milliseconds, and a launch far less. A multiple of the lines that any
+ * thread has on their way. */
 #define READS (UINT64_C(1) << 28)
 #define ADDITIONS (UINT64_C(1) << 27)
 

@@ -1,12 +1,12 @@
 /*
  * What the benchmark asks of a GPU itself: memory, copies, events, and the limits.
  *
- * Everything else of an experiment on a GPU is plain C on this table of functions (on_gpu.c). There
- * are three of it, and a program has one: gpu.cu's, which speaks to the CUDA runtime; no_gpu.c's,
+ * Everything else of an experiment on a GPU is plain C on this table of functions (on_gpu.c). There are
+ * three such tables, of which a program has one: gpu.cu's, which speaks to the CUDA runtime; no_gpu.c's,
  * NULL, where there is no nvcc; and that of tests/fake/gpu.c, whose GPU is made of host memory.
  *
- * Functions that answer an int answer 0, or an error's number that `message` makes words of. What
- * is asked for happens in the order of one stream; only what says so waits.
+ * Functions that answer an int answer 0, or an error's number, which `message` translates to words. Work
+ * runs in the order of one stream; functions wait only where their comments say so.
  */
 #ifndef BH_BENCH_GPU_H
 #define BH_BENCH_GPU_H
@@ -19,8 +19,8 @@ extern "C" {
 
 typedef struct gpu gpu;
 
-/* The limits: random accesses to memory, the place of each drawn from its number by multiplying
- * and shifting. Additions are of 64 bits, atomic, and answer nothing. */
+/* The limits: random accesses to memory; the place of each follows from its number by a multiplication
+ * and a shift. Additions are 64-bit atomics without a result. */
 typedef enum gpu_access { GPU_READ_64, GPU_READ_32, GPU_ADD_64, GPU_ACCESSES } gpu_access;
 
 /* Copies between the device and pinned host memory, one in each direction. */

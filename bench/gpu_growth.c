@@ -29,8 +29,8 @@ typedef struct work {
     result *results;
 } work;
 
-/* Runs the same on both tables; the result is about the one that has grown, and its figure is the
- * rate of that one, of the other's. Answers 0 when it cannot be done. */
+/* Runs the same on both tables; the result is about the one that has grown, and its figure is that table's
+ * rate divided by the other's. Answers 0 when it cannot be done. */
 static int compare_tables(const work *w, result *r, const couple *c, gpu_call *call, gpu_access by)
 {
     double grown, beside;

@@ -1,10 +1,10 @@
 /*
  * host: calls on a GPU whose arrays lie on the host, from end to end.
  *
- * Of memory that is pinned, and of memory as malloc() gives it. What such a call can do at most is
- * to copy: the limit is copying, from and to pinned memory and in both directions at once, the
- * bytes that the call reads and those that it writes. A lookup that misses some keys has to leave
- * their values as they are; what that costs, lookups that miss every second key show.
+ * The arrays are in pinned memory, and in memory as malloc() gives it. Such a call can be no faster than
+ * copying: the limit is copying the bytes that the call reads and those that it writes, from and to pinned
+ * memory and in both directions at once. A lookup that misses some keys has to leave their values as they
+ * are; lookups that miss every second key show what that costs.
  */
 #include "on_gpu.h"
 
@@ -163,7 +163,7 @@ void run_gpu_host(bench *b)
               results};
     uint32_t repetition, i;
 
-    copying_rate(&w, pair_bytes, 1); /* the first time is another thing */
+    copying_rate(&w, pair_bytes, 1); /* warms up */
     for (repetition = 0; repetition < s->repetitions; repetition++)
         run_repetition(&w, repetition);
     for (i = 0; i < RESULTS; i++)

@@ -1,5 +1,5 @@
 /*
- * limits: what the GPU does at most, by itself: what the other experiments stand beside.
+ * limits: the limits of the GPU itself, with which the other experiments are compared.
  *
  * Random accesses to memory as large as a table, and copying: on the device, from as many bytes to
  * as many others; and between it and pinned memory of the host, what a lookup of all keys would

@@ -1,11 +1,11 @@
 /*
  * operations on a GPU: each on a table made for its keys, with arrays on the device.
  *
- * In every repetition fresh keys and a fresh table: of each schedule for inserting and finding, of
- * the schedule that the library chooses for all others. So with the keys that the settings say, and
- * with so few that the table fits the second cache. What each call answered is copied back and
- * looked at, outside the timed part: outcomes are counted, values compared, or where many additions
- * met in one value, the sum of all.
+ * Every repetition has fresh keys and fresh tables: inserting and finding are measured with each
+ * schedule, all other operations with the schedule that the library chooses. Numbers of keys are that of
+ * the settings, and one so small that the table fits in the L2 cache. The answers of each call are copied
+ * back and checked outside the timed part: outcomes are counted and values compared, or, where many
+ * additions went to one value, the sum of all.
  */
 #include "on_gpu.h"
 
@@ -279,7 +279,7 @@ static int run_whole(const work *w, result *r, int what, bh_table *table, uint64
     return 1;
 }
 
-/* The same pairs sorted by key, which is what a table that is built once has to be better than. */
+/* Sorts the same pairs by key: a table that is built once has to be faster than that. */
 static void run_sort(const work *w)
 {
     result *r = &w->results[SORT];
@@ -359,7 +359,7 @@ static void run_apply(const work *w, bh_table *table)
         expect(w, BH_MISSING, count_ops(w, BH_ERASE));
 }
 
-/* What takes keys away, and puts others in their places. */
+/* Erases keys, and inserts others in their places. */
 static void run_removals(const work *w, bh_table *table)
 {
     gpu_call again = call_of(w, BH_INSERT, table, &w->keys, &w->values);

@@ -17,7 +17,7 @@
 
 #define EXPERIMENT .experiment = "growth", .state = "grown"
 
-/* Calls of one key are slow enough that fewer keys say the same. */
+/* Calls of one key take so long that fewer keys are used. */
 #define KEYS_IN_CALLS_OF_1 (1u << 22)
 
 /* --- keys moved ---------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static void run_moved(const bench *b, const char *name, const void *keys, void *
 
 #define RANGES_MOST 64 /* a table has a range for each subtable, and one more while one moves */
 
-/* System functions that count the bytes with memory under them, and their highest number. */
+/* System functions that count the committed bytes, and their highest number. */
 typedef struct counted_system {
     bh_system system; /* for the context; its state is this struct */
     bh_system original;

@@ -20,7 +20,7 @@
 
 #define TBB "tbb unordered_map"
 
-/* Of a peer that inserts a million pairs in a second more samples would cost minutes. */
+/* A peer may insert a million pairs a second only: with more keys, or more samples, it would take minutes. */
 #define PEER_KEYS_MOST 50000000u
 #define PEER_SAMPLES_MOST 3
 
@@ -167,7 +167,7 @@ static void run_regions_of(const bench *b, bh_context *context, uint64_t n, cons
     static const char *const what[WAYS] = {"in order", "by region", "as chosen"};
     const settings *s = &b->settings;
     void *keys = key_array(b, n), *values = value_array(b, n);
-    /* A call of few keys is over before one knows it: it is timed several times. */
+    /* A call of few keys is too short to be timed alone: several are. */
     uint64_t calls = s->keys / 4 / n + 1, call;
     bh_table *tables[WAYS];
     result results[WAYS];

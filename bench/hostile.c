@@ -1,15 +1,15 @@
 /*
- * hostile: keys that somebody chose so that they collide.
+ * hostile: keys that an attacker has chosen so that they collide.
  *
  * For a table with a known seed, keys are searched that all have the same home and the same other
  * bucket there. Three times as many random keys and hostile ones run through tables, in turn:
  *
- *   a random seed       whoever chose the keys did not know it: inserted from capacity 1, found,
- *                       erased. If the seed does what it is for, both take the same time.
- *   a fixed seed        he knew it: inserted into a small table, found. The table takes its next
- *                       seed, once.
- *   and the next one    he knew that one too, and first sends keys that make the table take it. The
- *                       others find no place and are refused, but for a handful.
+ *   a random seed       the attacker does not know it: keys are inserted from capacity 1, found,
+ *                       erased. If the seed does what it is for, both kinds take the same time.
+ *   a fixed seed        the attacker knows it: keys are inserted into a small table, found. The
+ *                       table takes its next seed, once.
+ *   and the next one    the attacker knows that one too, and first sends keys that make the table
+ *                       take it. The other keys find no place and are refused, except a handful.
  */
 #include "bench.h"
 

@@ -1,6 +1,6 @@
 /*
- * In place of peers.cpp and sort_peers.cpp where there are no peers: without a C++ compiler, under sanitizers, with
- * BULKHASH_PEERS=OFF, and in the program that counts lines, which times nothing.
+ * In place of peers.cpp and sort_peers.cpp where there are no peers: without a C++ compiler, under
+ * sanitizers, with BULKHASH_PEERS=OFF, and in the program that counts lines, which times nothing.
  */
 #include "peers.h"
 #include "sort_peers.h"

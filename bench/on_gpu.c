@@ -350,8 +350,8 @@ int gpu_measured(const bench *b, result *r, const gpu_call *c, gpu_access by, do
 
 #define WARM_KEYS (1u << 14)
 
-/* Each kernel once, on a table of no interest: the runtime brings them to the GPU when they are
- * first launched. */
+/* Launches each kernel once, on a table that is not measured: the runtime loads kernels to the GPU when they
+ * are first launched. */
 static void warm_up(const bench *b)
 {
     static const int kinds[] = {BH_INSERT, BH_FIND,  BH_INSERT_NEW, BH_ADD,   GPU_EXPORT,
@@ -395,7 +395,7 @@ void gpu_start(bench *b)
     if (!gpu_there)
         fail("this build has no benchmark for GPUs: build it with cmake where nvcc is, without "
              "sanitizers");
-    /* Why there is no GPU, the library knows best. */
+    /* The library's error sentence says why there is no GPU. */
     check(bh_context_create(device, NULL, &first));
     bh_context_destroy(first);
     b->on_gpu = array(1, sizeof *b->on_gpu);

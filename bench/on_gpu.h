@@ -2,10 +2,10 @@
  * What the experiments on a GPU share: arrays on both sides, calls between two measurements of a
  * limit, and the tables they are about.
  *
- * Arrays are made on the host, outside the timed part, and copied to the device; answers are copied
- * back and looked at, outside it too. Calls whose arrays lie on the device are timed by events of
- * the context's stream, the others, and calls so short that the way there and back is all they
- * take, by the clock on the wall. Every call asks for outcomes: they are what is checked.
+ * Arrays are made on the host and copied to the device, and answers are copied back and checked, all
+ * outside the timed part. Calls whose arrays lie on the device are timed by events of the context's
+ * stream; other calls, and calls so short that they take little more than the latency of a launch, by
+ * the wall clock. Every call asks for outcomes, which are checked.
  *
  * The limit of a lookup is random reads of 64 bytes (GPU_READ_64), that of what changes the table
  * random additions (GPU_ADD_64), over memory as large as the table. A design that cannot do
@@ -32,8 +32,8 @@ void gpu_stop(bench *b);
 /* Ends the program unless the error is 0. */
 void check_gpu(int error);
 
-/* The pairs of the tables that an experiment makes: those of the settings, and if that is more,
- * what makes so many bytes, whose table fits the GPU's second cache. Answers how many sizes. */
+/* The numbers of pairs of the tables that an experiment makes: that of the settings and, if it is more, as
+ * many as have GPU_CACHED_BYTES, whose table fits in the GPU's L2 cache. Answers how many sizes. */
 #define GPU_CACHED_BYTES (UINT64_C(1) << 24)
 uint32_t gpu_sizes(const bench *b, uint64_t sizes[2]);
 
@@ -61,17 +61,17 @@ void fill_mirrors(const bench *b, const mirrored *keys, const mirrored *absent,
 void *gpu_pinned(const bench *b, uint64_t bytes);
 void gpu_free_pinned(const bench *b, void *memory);
 
-/* Ends the program unless so many of the n outcomes on the host are these. */
+/* Ends the program unless `count` of the n outcomes on the host are `is`. */
 void check_outcomes(const uint8_t *outcomes, uint64_t n, bh_outcome is, uint64_t count);
 
-/* The same for what a lookup of the keys of fill_half() answered: values, or zero as it was. */
+/* Checks what a lookup of the keys of fill_half() answered: values, and zeros as before for missing keys. */
 void check_half(const bench *b, const void *values, const uint8_t *outcomes, const void *keys,
                 uint64_t n);
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-/* Has the limits measured over memory as large as this table. For each new size the best way to go
- * about them is found, and a heading printed. */
+/* Has the limits measured over memory as large as this table. For each new size it finds the best way to
+ * measure them, and prints a heading. */
 void gpu_limits_for(bench *b, uint64_t table_bytes);
 
 /* Million accesses in a second, now. */
@@ -93,13 +93,13 @@ int gpu_scheduled_table_of(const bench *b, bh_schedule schedule, bh_gpu_schedule
 /* The same with BH_DUPLICATES_ORDERED. */
 int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table);
 
-/* What is asked of 4+4-byte pairs of a design; 0 where these are others. */
+/* The bar for 4+4-byte pairs of a design; 0 where the settings have other ones. */
 double gpu_bar(const bench *b, bh_design design, double bar);
 
 /* Notes that the design can do nothing of this. */
 void gpu_unsupported(result *results, uint32_t count);
 
-/* What a call does besides what a bh_op, which is a byte, says. */
+/* What a call does, where that is no bh_op (a bh_op is a byte). */
 enum { GPU_APPLY = 256, GPU_EXPORT, GPU_CLEAR, GPU_SORT };
 
 typedef struct gpu_call {
@@ -112,11 +112,11 @@ typedef struct gpu_call {
     uint64_t n;
     uint64_t part; /* keys of one call */
     int on_wall;   /* timed by the clock on the wall */
-    uint32_t more; /* so often it is done once more: what changes nothing, is soon over, and has a
-                      table that the measurement of the limit drove from the cache */
+    uint32_t more; /* how often it is repeated: for short calls that change nothing, on a table that
+                      the measurement of the limit has evicted from the cache */
 } gpu_call;
 
-/* Does it, in *seconds, the mean of all times. Answers 0 when the design cannot. */
+/* Makes the call; *seconds is the mean over all repetitions. Answers 0 when the design cannot do it. */
 int gpu_timed(const bench *b, const gpu_call *c, double *seconds);
 
 /* The same between two measurements of a limit, entered into the result; *seconds may be NULL. */

@@ -2,10 +2,10 @@
  * operations: each operation on a table made for its keys, beside the random-line limit.
  *
  * In every repetition a fresh table and fresh keys, made outside the timed part; the limit is
- * measured before and after each operation. Then what is not bound by random lines: reducing onto
- * few keys, beside reducing onto all alike; inserting in order (BH_DUPLICATES_ORDERED), beside
- * inserting as if at once; exporting and clearing, beside copying as many bytes; and the memory
- * that a table made for its keys takes.
+ * measured before and after each operation. Then operations that random lines do not bound: reducing onto
+ * few keys, compared with reducing onto all keys alike; inserting in order (BH_DUPLICATES_ORDERED),
+ * compared with inserting as if concurrent; exporting and clearing, compared with copying as many bytes;
+ * and the memory that a table made for its keys takes.
  */
 #include "bench.h"
 

@@ -4,8 +4,8 @@
  * All are fed the same arrays. A peer that lets several threads in gets as many as ours; one that
  * does not inserts and erases with one thread, and where it allows concurrent readers finds with
  * all. In every repetition the peers take their turns, ours right before each, and the figure is the
- * ratio of the two rates. The second part is for tables that lie in cache, where memory hides
- * nothing: 2^16 pairs, gone through many times.
+ * ratio of the two rates. The second part is for tables that lie in cache, where waiting for memory hides
+ * no other cost: 2^16 pairs, gone through many times.
  */
 #include "bench.h"
 
@@ -166,7 +166,7 @@ static void run_part(const bench *b, uint64_t n, int cached)
 {
     result results[PEERS_MOST][OPS];
     char names[PEERS_MOST][OPS][48], figures[PEERS_MOST][32];
-    /* A short run is short here too. */
+    /* With few --keys samples are small, too. */
     const uint64_t least = b->settings.keys < LEAST_SAMPLE ? b->settings.keys : LEAST_SAMPLE;
     feed f = {n, cached ? least / n : 1, key_array(b, n), key_array(b, n), value_array(b, n)};
     uint32_t repetition, i, op;

@@ -47,7 +47,7 @@ namespace
 /* What a table says of itself unless it says otherwise: one thread at a time writes, several may
  * find, keys come in any order and can be erased, and the loops do not look ahead. */
 struct traits {
-    /* Where no peer is there, nobody asks. */
+    /* Unused where there is no peer. */
     [[maybe_unused]] static constexpr bool threads = false, in_order = false, erases = true;
     [[maybe_unused]] static constexpr uint64_t ahead = 0;
 };
@@ -175,11 +175,10 @@ template <class K> struct scattered {
 /* --- libcuckoo ----------------------------------------------------------------------------- */
 
 #ifdef BENCH_HAVE_LIBCUCKOO
-/* Buckets of four slots; their number is a power of two. What is reserved are slots, without a
- * margin, and room is found for a key until about 95 % of them are filled. With a quarter more than
- * the keys, rounded up to the power of two, at most 80 % are; and 64 more, as few buckets fill less
- * evenly. Growing nevertheless would make it another measurement, so it is forbidden and would end
- * the program. */
+/* Buckets of four slots; their number is a power of two. reserve() counts slots, without a margin, and keys
+ * find room until about 95% of the slots are filled. So a quarter more slots than keys are reserved, which
+ * with rounding up to the power of two fills at most 80% of them; and 64 more, because few buckets fill less
+ * evenly. Growing would make this another measurement, so it is forbidden and would end the program. */
 template <class K, class V> class cuckoo : public traits
 {
   public:
@@ -213,8 +212,8 @@ template <class K, class V> class cuckoo : public traits
 /* --- TBB ----------------------------------------------------------------------------------- */
 
 #ifdef BENCH_HAVE_TBB
-/* A list in the order of reversed hashes, with an array of places to enter it. Several threads may
- * insert, none may erase while others are there (unsafe_erase), so it does not count as erasing. */
+/* A list in the order of bit-reversed hashes, with an array of pointers into it. Several threads may insert,
+ * but none may erase while others use the table (unsafe_erase), so erasing is not measured. */
 template <class K, class V> class tbb_unordered_map : public traits
 {
   public:
@@ -348,8 +347,8 @@ template <class K, class V> class boost_flat : public flat<boost::unordered_flat
 #endif
 
 #ifdef BENCH_HAVE_ABSL
-/* Made with the buckets that reserve() would ask for, at most 7/8 full, so that reserve() has
- * nothing to do: a table in which it finds no memory cannot be destroyed. */
+/* Made with the buckets that reserve() would ask for, at most 7/8 full, so that reserve() has nothing to do:
+ * a table whose reserve() finds no memory cannot be destroyed. */
 template <class K, class V> class absl_flat : public flat<absl::flat_hash_map<K, V>>
 {
   public:
@@ -380,9 +379,9 @@ template <class K, class V> class absl_prefetch : public absl_flat<K, V>
 
 /* --- sorting ------------------------------------------------------------------------------- */
 
-/* No hash table: what one does without one. The keys are distinct. Measured with 2^22 keys,
- * halving without a branch was no faster than this: the processor that guesses a branch goes on to
- * the next line meanwhile. */
+/* No hash table, but a sorted array, which people use instead of one. The keys are distinct. Measured with
+ * 2^22 keys, a binary search without branches was no faster than this one: with a branch the processor
+ * speculates, and loads the next line meanwhile. */
 template <class K, class V> class sorted : public traits
 {
   public:

@@ -1,10 +1,10 @@
 /*
  * Other people's hash tables, fed as ours is: arrays of keys and values, the same ones.
  *
- * peers.cpp is, with sort_peers.cpp, the only C++ of the project. Each peer is an adapter of a few lines around a library
- * that Debian ships; a library that was not there when the benchmark was built is listed as missing.
- * An adapter does what a user of that library would do: reserve, then a loop over the array; where
- * the library lets several threads in, each thread loops over a part.
+ * peers.cpp and sort_peers.cpp are the only C++ of the project. Each peer is an adapter of a few lines
+ * around a library that Debian ships; a library that was not there when the benchmark was built is listed
+ * as missing. An adapter does what a user of that library would do: reserve, then a loop over the array;
+ * where the library allows several threads, each thread loops over a part.
  */
 #ifndef BH_BENCH_PEERS_H
 #define BH_BENCH_PEERS_H

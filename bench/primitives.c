@@ -1,9 +1,10 @@
 /*
- * primitives: what phased work is built from, beside what limits it.
+ * primitives: the data-parallel primitives, compared with what limits them.
  *
- * Sorting stands beside other people's sorting of the same pairs, and, like all that runs along its
- * arrays, beside copying as much; gather and scatter beside the random-line limit. All arrays lie in
- * memory as a table's, the peers' too. In every repetition each takes its turn, on fresh keys.
+ * Sorting is compared with other people's sorting of the same pairs and, like all primitives that run
+ * along their arrays, with copying as many bytes; gather and scatter with the random-line limit. All
+ * arrays lie in memory that is mapped like a table's, the peers' too. In every repetition each takes its
+ * turn, on fresh keys.
  */
 #include "bench.h"
 
@@ -94,7 +95,7 @@ static void make_pairs(void *argument, uint64_t first, uint64_t count)
     }
 }
 
-/* Ours right before each peer; keys and payloads are not in place, so that all have the same. */
+/* Runs our sort right before each peer, not in place, so that all sort the same keys and payloads. */
 static void run_sorts(work *w)
 {
     const uint64_t pairs_bytes = w->n * (w->key_bytes + w->payload_bytes);

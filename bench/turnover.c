@@ -2,9 +2,9 @@
  * turnover: finds in a table whose keys were all erased and replaced by fresh ones, three times over.
  *
  * Beside it stands a fresh table of the same capacity that holds the same keys, in the same
- * repetition. Misses are what suffers first where keys come and go: a table that only ever
- * remembers that some key once went elsewhere looks there for ever. They are judged by the limit,
- * and not by the fresh table alone, which may be slow for another reason.
+ * repetition. Misses get slower first where keys come and go: a table that never forgets that some key
+ * once went elsewhere looks there for ever. Misses are judged by the limit, and not by the fresh table
+ * alone, which may be slow for another reason.
  */
 #include "bench.h"
 

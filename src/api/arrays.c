@@ -5,8 +5,8 @@
 #include "base/elsewhere.h"
 #include "base/error.h"
 
-/* No program has so many bytes: processors that address most, x86-64 with five levels of page tables,
- * give it half of 2^57. */
+/* No program has so many bytes of address space: x86-64 with five levels of page tables, which has most,
+ * gives it half of 2^57. */
 #define BEYOND_MEMORY (1ull << 56)
 
 static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
@@ -35,7 +35,7 @@ static int overlap(const bh__array *a, const bh__array *b, uint64_t n)
            from_b < from_a + n * a->bytes;
 }
 
-/* Memory of a GPU is none that cores reach. */
+/* Refuses arrays in a GPU's memory, which cores cannot reach. */
 static bh_status check_reach(const char *call, const bh__backend *backend, const bh__array *arrays,
                              uint32_t count, uint64_t n)
 {

@@ -16,9 +16,9 @@ typedef struct bh__array {
     int output;
 } bh__array;
 
-/* NULL, alignment, the end of memory, memory of a GPU where the backend is the cores', and arrays
- * that overlap where one is written; n is 0 only where every array may be NULL. Writes the error
- * sentence. */
+/* Checks for NULL, alignment, the end of memory, memory of a GPU where the backend is the cores', and
+ * overlap of arrays of which one is written. To be called with n 0 only where every array may be NULL.
+ * Writes the error sentence. */
 bh_status bh__check_arrays(const char *call, const bh__backend *backend, const bh__array *arrays,
                            uint32_t count, uint64_t n);
 

@@ -42,7 +42,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     status = bh__check_arrays(call, table->backend, arrays, ops ? 4 : 3, n);
     if (status)
         return status;
-    /* Where arrays may be on a device its backend looks. */
+    /* Where arrays may be on a device, the device's backend checks the operations. */
     if (ops && !bh__on_device(table->backend))
         status = bh__check_ops(call, ops, n, 0, value_bytes != 0);
     if (status)

@@ -1,4 +1,4 @@
-/* Contexts: choosing a device, checking options, and what a program may ask of them. */
+/* Contexts: choosing a device, checking options, and what a program may ask about a context. */
 #include "api/context.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ void bh_context_options_init_sized(bh_context_options *options, uint64_t struct_
     bh__init_struct(options, struct_size, &all);
 }
 
-/* A caller who replaces some functions must still bring all of them. */
+/* Whether all functions are there: a caller that replaces some must still bring all of them. */
 static int complete(const bh_system *s)
 {
     return s->allocate && s->release && s->reserve && s->commit && s->decommit && s->unreserve &&
@@ -78,11 +78,11 @@ static bh_status take_system(const bh_system *given, bh_system *system)
     return status;
 }
 
-/* Threads that copy arrays for a GPU, at most: they share what the host's memory can do. Chosen, not
+/* Threads that copy arrays for a GPU, at most: more would only share the host's memory bandwidth. Chosen, not
  * tuned. */
 #define COPIERS_MOST 16u
 
-/* A context on a GPU has a pool too, whose threads copy what the GPU cannot reach; they are started
+/* A context on a GPU has a pool too, whose threads copy arrays that the GPU cannot reach; they are started
  * when there is first something to copy. */
 static bh_status init_cuda(bh_context *made, int gpu, const bh_context_options *options)
 {

@@ -7,7 +7,7 @@
 
 struct bh_context {
     bh_system system;           /* frees the context itself */
-    const bh__backend *backend; /* that of the one of these that the context is for */
+    const bh__backend *backend; /* the backend in `cpu` or in `cuda`, whichever is used */
     bh__cpu cpu;
     bh__cuda cuda;
 };

@@ -35,7 +35,7 @@ void bh_experimental_options_init_sized(bh_experimental_options *options, uint64
     bh__init_struct(options, struct_size, &all);
 }
 
-/* A thousand numbers are for designs that builds for tests have. */
+/* Whether a number is one of the thousand for designs that only builds for tests have. */
 static int is_of_tests(bh_design design)
 {
     return (int)design >= BH__DESIGNS_OF_TESTS && (int)design < BH__DESIGNS_OF_TESTS + 1000;
@@ -77,7 +77,7 @@ static bh_status check_experimental(const bh_table_options *o, const bh_experime
     return BH_OK;
 }
 
-/* Copies the options into the plan of a table, and makes them whole. */
+/* Copies the options into the plan of a table, and completes them. */
 static bh_status take_options(const bh_table_options *given, bh_table *plan)
 {
     bh_table_options *o = &plan->options;
@@ -95,7 +95,7 @@ static bh_status take_options(const bh_table_options *given, bh_table *plan)
     return status ? status : check_experimental(o, e);
 }
 
-/* Writes what the designs of this version for which `wanted` answers so are called: "A, B and C". */
+/* Writes the names of the designs of this version for which `wanted` answers yes: "A, B and C". */
 static void name_designs(char *text, size_t room, int (*wanted)(bh_design design, uint32_t devices),
                          uint32_t devices)
 {
@@ -292,7 +292,7 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
 
 bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
-    bh_table *t = (bh_table *)(uintptr_t)table; /* the gate's word is not part of what is const */
+    bh_table *t = (bh_table *)(uintptr_t)table; /* const is for the caller: the gate is written */
     const bh_system *system;
     bh_table_stats all;
     const void *page;
@@ -318,7 +318,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     all.longest_pause_ns = table->longest_pause_ns;
     all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate);
-    /* Asking takes long, so not with the gate held; the answer is about an address, not a read. */
+    /* The gate is not held: asking takes long, and it only uses the address, it does not read there. */
     all.page_bytes = system->page_bytes(system->state, page, 1);
     bh__give_struct(stats, &all);
     return BH_OK;

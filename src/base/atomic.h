@@ -2,7 +2,7 @@
  * Accesses to words that several threads share: the compilers' atomic built-ins,
  * with the order on the access. Everything in the library that threads share
  * without a lock of the system goes through here, tables' lines included
- * (targets/host.h), so that one build can put a point before each access at which
+ * (targets/host.h). So one build can insert a point before each access at which
  * another thread may run: the target sim (targets/sim.h), in which a test drives all
  * interleavings of a few threads. In every other build these are the bare built-ins.
  */

@@ -1,8 +1,8 @@
 /*
  * Finding out that an address is not the host's. CUDA gives the memory of GPUs addresses in the same
- * space as the host's, so a pointer shows nothing; but CUDA knows. A program that has such a pointer
- * has the driver's library loaded. So that is looked for among what the program has loaded, once and
- * again whenever it has loaded or closed something, and asked. Nothing is loaded for it.
+ * space as the host's, so the pointer itself does not tell; but CUDA's driver does. A program that has such
+ * a pointer has loaded the driver's library. So that library is looked for among those that the program has
+ * loaded, once and again whenever the program has loaded or closed one, and asked. This code loads nothing.
  */
 #define _GNU_SOURCE
 #include "base/elsewhere.h"
@@ -16,28 +16,29 @@
 
 #define DRIVER "libcuda.so"
 
-/* What is asked for, by its numbers in cuda.h: they are part of the driver's binary interface. */
+/* Numbers from cuda.h of the attributes that are asked for, and of a value: part of the driver's binary
+ * interface. */
 enum { MEMORY_TYPE = 2, HOST_POINTER = 4, TYPE_DEVICE = 2 };
 
-/* cuPointerGetAttributes: of what it does not know it answers zeros. */
+/* cuPointerGetAttributes: for addresses that it does not know it answers zeros. */
 typedef int get_attributes(unsigned count, int *attributes, void **data, uintptr_t address);
 
-/* What this thread knows of what the program has loaded. */
+/* What this thread knows of the libraries that the program has loaded. */
 static _Thread_local struct {
-    unsigned long long loads, closes; /* how often something was, when it last looked */
+    unsigned long long loads, closes; /* how often libraries had been, when it last looked */
     get_attributes *ask;              /* NULL: there is no driver */
     uint32_t small_calls;
 } known;
 
-/* Calls of fewer elements, of which a thread looks in the first so many, and then in one of these. Chosen,
- * not tuned. */
+/* Calls of fewer than SMALL elements: a thread looks in the first FIRST of them, and then in one of each
+ * SELDOM. Chosen, not tuned. */
 #define SMALL 256u
 #define FIRST 256u
 #define SELDOM 64u
 
 typedef struct scan {
-    int anew;        /* something has come or gone */
-    char path[4096]; /* of the driver; "": it is not there */
+    int anew;        /* a library has been loaded or closed */
+    char path[4096]; /* of the driver's library; "": it is not loaded */
 } scan;
 
 static int look(struct dl_phdr_info *info, size_t bytes, void *argument)
@@ -68,7 +69,7 @@ static get_attributes *find_driver(const char *path)
         return NULL;
     symbol = dlsym(library, "cuPointerGetAttributes");
     memcpy(&ask, &symbol, sizeof ask);
-    /* Whoever has loaded it keeps it. */
+    /* The program, which has loaded the library, keeps it. */
     dlclose(library);
     return ask;
 }
@@ -77,7 +78,7 @@ int bh__may_be_elsewhere(uint64_t n)
 {
     scan s;
 
-    /* A driver that was there may be gone, so it is looked for each time. */
+    /* Only without a driver: one that was there may be gone, so then each call looks. */
     if (!known.ask && n < SMALL && ++known.small_calls > FIRST && known.small_calls % SELDOM)
         return 0;
     s.anew = 0;

@@ -10,10 +10,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Why each place that was tried did not do, one behind the other. */
+/* Why the library could not be opened, for each place that was tried, one behind the other. */
 static _Thread_local char reasons[768];
 
-/* It is never closed: what it has begun (threads, handlers) may outlast who asked for it. */
+/* The library is never closed: threads and handlers that it has started may outlast its user. */
 static void *open_library(const char *path)
 {
     const size_t used = strlen(reasons);
@@ -25,8 +25,8 @@ static void *open_library(const char *path)
 }
 
 /* The path of the file that holds this function: the shared library, or the program that it is linked
- * into. Of a program the dynamic linker knows only the word that it was started with, which may have
- * been looked up in PATH, or begin in a folder that the program has left. So the kernel is asked. */
+ * into. For a program the dynamic linker knows only the word that it was started with, which may have been
+ * looked up in PATH, or be relative to a folder that the program has left. So the kernel is asked. */
 static int find_this_file(char *path, size_t bytes)
 {
     static const char here = 0;

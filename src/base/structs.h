@@ -1,13 +1,13 @@
 /*
- * The public structs that begin with struct_size. A program hands over those that it was compiled with,
- * which may be shorter than what this library knows, for a struct grows at its end:
+ * The public structs that begin with struct_size. A program hands over the structs that it was compiled with,
+ * which may be shorter than this library's, because a struct grows at its end:
  *
  *     the program's     | struct_size | fields of 0.2 |
  *     this library's    | struct_size | fields of 0.2 | fields that came later |
  *
- * Options that the program does not know get their defaults; of what it asks for it receives as much as it
- * has room for. A size that no version had is refused, and so is a larger one: it may hold wishes that
- * this library cannot fulfil.
+ * Options that the program does not know get their defaults; of a struct that the program receives, it gets
+ * as much as it has room for. A size that no version had is refused, and so is a larger one: it may hold
+ * options that this library does not know.
  */
 #ifndef BH_BASE_STRUCTS_H
 #define BH_BASE_STRUCTS_H
@@ -19,7 +19,7 @@
 typedef struct bh__struct {
     const char *name;
     const uint64_t
-        *sizes; /* in each version that changed it, the first one first; 0 after the last */
+        *sizes; /* sizes in each version that changed it, oldest first; 0 after the last */
 } bh__struct;
 
 /* The size of a struct in the version in which `field` was its last one. */
@@ -42,8 +42,8 @@ bh_status bh__take_struct(const bh__struct *what, void *to, const void *given);
  * for. */
 void bh__give_struct(void *to, const void *all);
 
-/* The same for `struct_size` bytes at `to`, of which nothing is set yet: for the init functions. `all` is
- * whole. */
+/* Fills `struct_size` bytes at `to`, in which nothing is set yet, for the init functions. `all` is a whole
+ * struct. */
 static inline void bh__init_struct(void *to, uint64_t struct_size, const void *all)
 {
     uint64_t whole;

@@ -37,8 +37,8 @@ static void system_release(void *state, void *memory, uint64_t bytes)
     free(memory);
 }
 
-/* A mapping can only be asked for at a page; alignment to a huge page comes from asking for more
- * and giving the ends back. */
+/* A mapping is aligned only to a page; alignment to a huge page comes from mapping more and giving the ends
+ * back. */
 static void *system_reserve(void *state, uint64_t bytes)
 {
     uint64_t slack = bytes >= BH__PAGE_HUGE ? BH__PAGE_HUGE : 0;
@@ -83,8 +83,8 @@ static uint64_t available_bytes(void)
 }
 
 /*
- * Linux promises more memory than there is and kills the process that believes it. Memory that will be
- * touched at once is therefore compared with what is available; lazy memory is not.
+ * Linux overcommits memory, and kills a process that uses more than there is. Memory that will be touched
+ * at once is therefore compared with what is available; lazy memory is not.
  *
  * The reservation is made writable, and no new mapping is put in its place: where the system counts
  * what it promises (vm.overcommit_memory 2), Linux before 6.12 can refuse the new mapping after it has
@@ -103,8 +103,8 @@ static int system_commit(void *state, void *memory, uint64_t bytes, bh_pages pag
     return 0;
 }
 
-/* A new mapping in place of the old: what madvise would drop stays accounted for. Memory that nobody
- * may touch is not counted, so this mapping is not refused once the old one is gone. */
+/* A new mapping in place of the old: memory that madvise drops would still be counted as committed. Memory
+ * without access rights is not counted, so the new mapping is not refused after the old one is gone. */
 static int system_decommit(void *state, void *memory, uint64_t bytes)
 {
     (void)state;
@@ -120,8 +120,8 @@ static void system_unreserve(void *state, void *memory, uint64_t bytes)
     munmap(memory, bytes);
 }
 
-/* The kernel says which page size a mapping really has only in smaps: the first mapping that
- * holds `memory` speaks for the whole. */
+/* The kernel tells the page size that a mapping really has only in smaps: the first mapping that holds
+ * `memory` stands for the whole. */
 static uint64_t system_page_bytes(void *state, const void *memory, uint64_t bytes)
 {
     FILE *file = fopen("/proc/self/smaps", "re");
@@ -150,9 +150,9 @@ static uint64_t system_page_bytes(void *state, const void *memory, uint64_t byte
     return huge && huge >= resident / 2 ? BH__PAGE_HUGE : (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A thread's stack has this much at least, whatever the limit is (`ulimit -s`) from which the system
- * derives the size. It is four times what a task may take (bulkhash.h), because the system puts the
- * variables that each thread has of its own there, too. */
+/* A thread's stack has this much at least, whatever limit (`ulimit -s`) the system derives its size from. It
+ * is four times what a task may take (bulkhash.h), because the system puts thread-local variables there,
+ * too. */
 #define STACK_LEAST ((size_t)256 << 10)
 
 static int start_thread(pthread_t *id, void *(*run)(void *argument), void *argument)
@@ -200,7 +200,7 @@ static int system_thread_start(void *state, void (*run)(void *argument), void *a
         return -1;
     start->run = run;
     start->argument = argument;
-    /* The program's signals are for the program's threads. */
+    /* Signals are blocked in the library's threads: they are for the program's own. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = start_thread(&id, thread_main, start);

@@ -17,14 +17,14 @@ typedef struct bh__cpu {
 bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh_system *system);
 void bh__cpu_end(bh__cpu *cpu);
 
-/* batch.c: runs one call on arrays; in slices, without asking the table's policy. */
+/* batch.c: runs one call on arrays; bh__cpu_slices runs it in slices, without asking the table's policy. */
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch);
 bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch);
 
-/* What a call has learned about growing; where it consists of several batches they share it. */
+/* What a call has learned about growing; all batches of a call share it. */
 typedef struct bh__growth {
     int may_grow;  /* growing has not failed yet */
-    bh_status why; /* what an element that is refused is refused for: how growing failed */
+    bh_status why; /* why elements are refused: how growing failed */
 } bh__growth;
 
 /* Runs one batch of a call: as if its elements were concurrent, or in their order and in the calling

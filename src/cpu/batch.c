@@ -1,5 +1,5 @@
 /*
- * One call on arrays, on cores. ways.h chooses how it runs; this is what it does in most cases.
+ * One call on arrays, on cores. ways.h chooses how a call runs; most calls run as follows.
  *
  * The call's elements are cut into slices. Workers (tasks of the executor, or just
  * the calling thread when the call is small) take slice after slice: enter the gate,
@@ -15,15 +15,15 @@
  *               [slice][slice][slice]                 [slice][slice] ...
  *     caller                                    [grow]
  *
- * A task does not wait at the gate either: whoever is alone inside may be running a
- * pass on the very executor whose thread the task occupies. It keeps its slice and
- * returns, and the caller waits.
+ * A task does not wait at the gate either: the thread that holds the gate alone may be
+ * running a pass on the very executor whose thread the task occupies. The task keeps
+ * its slice and returns, and the caller waits.
  *
  * When a slice has erased so many keys that the table should be smaller, the workers
  * return in the same way, and the caller asks the policy to shrink it.
  *
  * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
- * failed, the call asks for it no more: it does what can be done without.
+ * failed, the call does not try to grow again: it does what can be done without.
  */
 #include "cpu/backend.h"
 
@@ -62,7 +62,7 @@ static uint64_t take(call *c, uint64_t most)
 {
     uint64_t first;
 
-    /* Atomic only where there are others: it would be a tenth of a call of one key. */
+    /* Atomic only where there are other workers: an atomic would be a tenth of a call of one key. */
     if (c->in_tasks)
         return bh__atomic_add(&c->next, most, __ATOMIC_RELAXED);
     first = c->next;
@@ -70,7 +70,8 @@ static uint64_t take(call *c, uint64_t most)
     return first;
 }
 
-/* The same from a worker's sorted chunk, and from the next chunk when it has none left. */
+/* Takes the next slice of a worker's sorted chunk, or of the next chunk when none is left; answers its first
+ * element. */
 static uint64_t take_sorted(call *c, worker *w)
 {
     bh__sorted *sorted = w->sorted;
@@ -180,7 +181,8 @@ static void work(void *argument, uint64_t index)
     } while (!bh__atomic_load(&c->stopped, __ATOMIC_RELAXED));
 }
 
-/* Marks what the policy refused, the first of the list; the rest has not been tried yet. */
+/* Marks the elements that the policy refused, which are the first of the list; the others have not been tried
+ * yet. */
 static void refuse(bh__slice *slice)
 {
     uint32_t i;
@@ -193,8 +195,8 @@ static void refuse(bh__slice *slice)
     slice->stalled -= slice->refused;
 }
 
-/* The gate held alone, the policy sees to a stalled slice, or shrinks the table if that is still
- * wanted (w is NULL). */
+/* Takes the gate alone and has the policy resolve a stalled slice or, where w is NULL, shrink the table, if
+ * that is still wanted. */
 static void resolve(call *c, worker *w)
 {
     bh_table *table = c->table;
@@ -259,7 +261,7 @@ static int run_sorted(call *c, uint64_t workers)
     uint64_t rounds = c->batch->n / (workers * BH_SORTED_CHUNK) + 1, bytes, i;
     bh__temporary memory;
 
-    /* All workers get as many chunks, of the same size. */
+    /* All workers get the same number of chunks, of the same size. */
     c->chunk = c->batch->n / (workers * rounds) + 1;
     bytes = bh__sorted_bytes(c->table, c->chunk);
     if (!bh__temporary_take(&memory, &backend->host, workers * (bytes + sizeof(bh__sorted))))
@@ -274,7 +276,7 @@ static int run_sorted(call *c, uint64_t workers)
     return 1;
 }
 
-/* Runs the call by so many workers, for which there is memory. */
+/* Runs the call with `workers` workers, for which there is memory. */
 static bh_status run_workers(call *c, bh__cpu_way way, uint64_t workers)
 {
     c->sorted = NULL;
@@ -309,7 +311,7 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
             return c.status;
         }
     }
-    /* Small, ordered, or no memory for more workers than the one that fits here. */
+    /* The call is small or ordered, or there is no memory for more workers than this one. */
     {
         worker alone;
 

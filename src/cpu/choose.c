@@ -1,6 +1,6 @@
 /*
  * Which unit runs on this machine. This file is compiled without any target's
- * flags, so that asking cannot itself need what it asks for.
+ * flags, so that asking for an instruction set cannot itself need that set.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int always(void)
     return 1;
 }
 
-/* The units also use prefetchw, which older processors take for a no-operation. */
+/* The units also use prefetchw, which older processors execute as a no-operation. */
 #if defined(BH_HAVE_AVX2) && (defined(__x86_64__) || defined(__i386__))
 static int has_avx2(void)
 {
@@ -29,8 +29,8 @@ static int has_avx512(void)
 }
 #endif
 
-/* Best last. A unit that this build does not have has no kernels. A special build, made for tests
- * (cmake/library.cmake), has one unit and no choice. */
+/* The best unit is last. A unit that this build lacks is listed without kernels. A special build, made for
+ * tests (cmake/library.cmake), has one unit and no choice. */
 static const struct {
     const char *name;
     int (*runs_here)(void);

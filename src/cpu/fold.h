@@ -3,25 +3,26 @@
  * values are added up first and the table sees each key once.
  *
  * Threads that add to the same few keys would otherwise wait for each other's cache
- * line at every element: all elements equal, two threads did 14 M/s where one alone
- * does 50. Where keys differ, looking for equal ones would only cost; so the first
- * elements of a slice say whether it is worth it. An include-template like
+ * line at every element: with all elements equal, two threads did 14 M/s where one
+ * alone does 50. Where keys differ, looking for equal ones would only cost time; so
+ * the first elements of a slice say whether it pays. An include-template like
  * schedule.h, whose run() does the rest.
  *
- *     seen     [ .. 7 .. 0 .. ]    by hash: an element whose key was seen last there
+ *     seen     [ .. 7 .. 0 .. ]    by hash: the first element of the key last seen there
  *     elements   0:a 1:b 2:a 3:a 4:c     ->  run: 0:a (the sum of 0, 2, 3), 1:b, 4:c
  *                                            twins: 2 and 3, of 0
  *
- * All this takes more room than a stack should give; without memory for it nothing is folded.
+ * Folding takes more memory than a stack should give; where the system gives none,
+ * nothing is folded.
  *
- * A key that another one has pushed out of `seen` is seen anew: then it is run
- * twice, which is as good. When an element stalls, so do its twins: all are named
- * for the policy, and folded again when the slice goes on.
+ * A key that another one has pushed out of `seen` counts as new when it comes again:
+ * then it is run twice, which is correct too. When an element stalls, so do its
+ * twins: all are named for the policy, and folded again when the slice goes on.
  */
 #ifndef BH_CPU_FOLD_H
 #define BH_CPU_FOLD_H
 
-/* Elements of the sample; and so many twins in it are not there by chance. A build for tests may
+/* Elements of the sample, and how many twins in it are not there by chance. A build for tests may
  * want to fold where there are few. */
 #ifndef BH_FOLD_SAMPLE
 #define BH_FOLD_SAMPLE 128u
@@ -37,7 +38,7 @@ BH_FN uint32_t bh_fold_place(uint64_t key, uint32_t bits)
 
 #endif
 
-/* Whether keys come again and again, as far as the first elements show. */
+/* Whether the same keys come again and again, as far as the first elements show. */
 BH_FN int BH_DESIGN(worth_folding)(const bh__slice *slice, uint32_t total)
 {
     const BH_KEY *keys = (const BH_KEY *)slice->keys;
@@ -46,7 +47,7 @@ BH_FN int BH_DESIGN(worth_folding)(const bh__slice *slice, uint32_t total)
 
     if (total < BH_FOLD_SAMPLE)
         return 0;
-    /* Hardly any key is like that. */
+    /* Hardly any key is the complement of the first one: places are as good as empty. */
     for (i = 0; i < 1u << BH_FOLD_SAMPLE_BITS; i++)
         seen[i] = (BH_KEY)~keys[slice->listed ? slice->list[0] : 0];
     for (i = 0; i < BH_FOLD_SAMPLE; i++) {
@@ -84,8 +85,8 @@ BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
         return 0;
     for (i = 0; i < BH_SLICE_MOST; i++)
         fold->stalled[i] = 0;
-    /* Without branches: which element is a twin, no processor guesses. Every place of seen names the
-     * first element in the beginning. */
+    /* Without branches: no processor predicts which element is a twin. In the beginning every place of
+     * seen names the first element. */
     for (i = 0; i < 1u << BH_FOLD_SEEN_BITS; i++)
         fold->seen[i] = (uint16_t)(listed ? list[0] : 0);
     for (i = 0; i < total; i++) {

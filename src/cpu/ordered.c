@@ -1,21 +1,21 @@
 /*
  * A large call on a table with BH_DUPLICATES_ORDERED, by many threads.
  *
- * Only elements with the same key can tell their order, so only they are kept in it. A
- * call is cut into chunks, which run one after the other. A chunk's elements are
- * partitioned by their keys' hash, stably, so that all of one key lie in one small part;
- * and within each part joined to segments, each of which is done as one effective
- * operation (see ordered_loops.h). A segment's place among those of its key is its wave.
+ * The order of elements shows only where their keys are equal, so only such elements are
+ * kept in order. A call is cut into chunks, which run one after the other. A chunk's
+ * elements are partitioned by their keys' hash, stably, so that all of one key lie in one
+ * small part; within each part they are joined to segments, each of which is done as one
+ * effective operation (see ordered_loops.h). Wave n has each key's segment n, from 0 on.
  * The segments of a wave have different keys, so they are an ordinary batch:
  *
  *     chunk     7 insert  9 add  7 insert  8 find  7 erase  9 add
  *     wave 0    [7 insert the last]  [9 add the sum]  [8 find]
  *     wave 1    [7 erase]
  *
- * With one operation for all elements there is one wave. With mixed ones each wave is
- * smaller than the one before; when few keys are left, all that is left runs as one batch
- * in which each key's segments stand in their order and take effect one after the other:
- * so the cost stays linear in the elements, also where one key comes a million times.
+ * With one operation for all elements there is one wave. With mixed operations each wave is
+ * at most as large as the one before; when few keys are left, all segments left run as one
+ * batch in which each key's segments stand in their order and take effect one after the
+ * other: so the cost stays linear in the elements, also where one key comes a million times.
  *
  * An effective operation happens at one instant, and other threads may change its key
  * between two of ours: nothing is concluded from one segment about the next.
@@ -82,12 +82,12 @@ static uint64_t parts_of(uint64_t rows)
     return (rows - 1) / BH_ORDERED_PART + 1;
 }
 
-/* Takes memory for chunks of so many rows; answers 0 when there is none. */
+/* Takes memory for chunks of `rows` rows; answers 0 when there is none. */
 static int take_memory(ordered *o, const bh__batch *batch, uint64_t rows)
 {
     const uint64_t key_bytes = o->table->options.key_bytes;
     const uint64_t given_bytes = batch->values ? o->table->options.value_bytes : 0;
-    /* Elements that are counted bring no values, and their segments have some. */
+    /* Elements that are counted bring no values, but their segments have some: the counts. */
     const uint64_t value_bytes =
         bh__counts_keys(batch) ? o->table->options.value_bytes : given_bytes;
     const int mixed = batch->ops != NULL;
@@ -161,7 +161,7 @@ static void note(ordered *o, bh_status status)
 
 /* --- waves ------------------------------------------------------------------------------------ */
 
-/* Runs the segments named. */
+/* Runs the segments that `names` lists, as one batch. */
 static bh_status run_named(ordered *o, int in_order)
 {
     bh__chunk *c = &o->chunk;
@@ -191,8 +191,9 @@ static void use_next_names(bh__chunk *c, uint64_t named)
 }
 
 /*
- * A wave that found no room for some keys may have erased others: what was not done is tried once
- * more. So a call that erases as many keys as it inserts needs no more room than one by one.
+ * A wave that found no room for some keys may have erased others: segments that were not done are tried
+ * once more. So a call that erases as many keys as it inserts needs no more room than its elements would
+ * one by one.
  */
 static bh_status run_wave(ordered *o)
 {
@@ -216,7 +217,7 @@ static bh_status run_wave(ordered *o)
     return status;
 }
 
-/* Names the segments that follow those named. */
+/* Replaces each segment in `names` by the next one of its key; keys without one drop out. */
 static void follow(bh__chunk *c)
 {
     uint64_t following = 0, i;
@@ -230,7 +231,7 @@ static void follow(bh__chunk *c)
     use_next_names(c, following);
 }
 
-/* Names those named and all that follow, key by key. */
+/* Puts behind each segment in `names` all that follow for its key. */
 static void follow_to_the_end(bh__chunk *c)
 {
     uint64_t following = 0, i;
@@ -246,7 +247,7 @@ static void follow_to_the_end(bh__chunk *c)
     use_next_names(c, following);
 }
 
-/* All segments; the first of each key are named. */
+/* Runs all segments; `names` lists the first one of each key. */
 static void run_waves(ordered *o)
 {
     bh__chunk *c = &o->chunk;
@@ -303,7 +304,7 @@ static int make_rows(ordered *o)
     return 1;
 }
 
-/* Runs the chunk; answers 0 when that cannot be done so, and nothing was. */
+/* Runs the chunk by segments; answers 0, nothing done, where that is not possible. */
 static int run_chunk(ordered *o)
 {
     bh__chunk *c = &o->chunk;
@@ -316,7 +317,7 @@ static int run_chunk(ordered *o)
     if (c->crowded)
         return 0;
     if (!c->ops && c->named == c->batch.n) {
-        /* No key comes twice, and nothing makes room for something else. */
+        /* No key comes twice, and no element makes room for another. */
         note(o, run(o, &c->batch, 0));
         return 1;
     }

@@ -8,16 +8,16 @@
 #include "primitives/hash.h"
 
 #ifndef BH_ORDERED_LEAST
-/* Calls of fewer elements run one by one in the calling thread, and so do all where there is no
- * other: cutting a call costs a thread half as much again as running it (measured; where operations
- * are mixed, three quarters), so it pays only if others are kept busy too. */
+/* Calls of fewer elements run one by one in the calling thread, and so do all calls where there is no
+ * other thread: cutting a call into segments costs a thread half as much again as running it (measured;
+ * where operations are mixed, three quarters), so it pays only if other threads are kept busy too. */
 #define BH_ORDERED_LEAST (1u << 15)
 #define BH_ORDERED_THREADS 2u
 /* Elements of a chunk, which bound the memory that a call takes besides the table. */
 #define BH_ORDERED_CHUNK (1u << 20)
 /* Elements of a part: few enough for a table of its keys in the first cache. */
 #define BH_ORDERED_PART 2048u
-/* Segments that are worth a wave. */
+/* How many segments a wave has at least; fewer are not worth one. */
 #define BH_ORDERED_WAVE (1u << 14)
 /* Items of one task of a pass. */
 #define BH_ORDERED_GRAIN (1u << 13)

@@ -6,15 +6,16 @@
  *
  * A chunk's rows (key and index of each element) have been partitioned by the keys' hash,
  * in the order of the call. A part is small enough for a table of its keys in the first
- * cache. Its rows are joined to *segments*: what comes one after the other for the same key
- * with the same operation; not where the order in which values are joined shows (BH_OP_ROUNDS), there
- * each row is a segment. A segment is done as one *effective* operation, and answers for all its rows:
+ * cache. Its rows are joined to *segments*: rows that follow each other for the same key with
+ * the same operation. (Where the result depends on the order in which values are joined,
+ * BH_OP_ROUNDS, each row is a segment.) A segment is done as one *effective* operation, whose
+ * outcome gives the outcomes of all its rows:
  *
  *     rows      7 insert a   9 add 1   7 insert b   7 erase   9 add 5   7 erase
  *     segments  [7 insert b] <- 0, 2   [9 add 6] <- 1, 4   [7 erase] <- 3, 5
  *
- * What the rows behind the first of a segment answer follows from what the first
- * answers, because nothing comes between operations that take effect at one instant.
+ * The outcomes of a segment's later rows follow from that of its first row, because nothing
+ * comes between operations that take effect at one instant.
  */
 #include "tables/instance.h"
 
@@ -24,15 +25,15 @@
 #include "cpu/ordered.h"
 #include "tables/effect.h"
 
-/* Keys of a part at most, of which there are half as many in a part of random keys; places of the
- * table of them. */
+/* Keys of a part at most (a part of random keys has about half as many), and places of the table of these
+ * keys. */
 #define BH_ORDERED_KEYS_MOST (2 * BH_ORDERED_PART)
 #define BH_ORDERED_PLACES (4 * BH_ORDERED_PART)
 
-/* The first row of a segment, and others of it. */
+/* Marks, in row_segment, the rows of a segment behind its first. */
 #define BH_ORDERED_REST 0x80000000u
 
-/* So many rows ahead an element's value is asked for. Chosen, not tuned. */
+/* How many rows ahead an element's value is prefetched. Chosen, not tuned. */
 #define BH_ORDERED_AHEAD 16u
 
 typedef struct bh__chunk {
@@ -41,17 +42,18 @@ typedef struct bh__chunk {
 
     /* Rows, part by part. In batches without outcomes rows have values instead of indexes. */
     uint64_t parts;
-    void *row_keys; /* of no use any more when those of segments are known */
+    void *row_keys; /* free for other use when the keys of segments are known */
     const uint32_t *row_index;
     const void *row_values;
     uint32_t *row_segment; /* which segment of its part the row belongs to */
 
     /* Segments: those of a part lie where its rows do, as far as there are any. */
     void *keys;
-    void *values; /* what is to be done with the key; then what it was found to have */
+    void
+        *values; /* the value to be written for the key; then the value that it was found to have */
     uint8_t *ops; /* NULL: all do the same */
     uint8_t *outcomes;
-    uint32_t *next; /* the next segment of the same key, 0: none. NULL: there is but one */
+    uint32_t *next; /* the next segment of the same key, 0: none. NULL: each key has one segment */
 
     /* A wave: segments with different keys, by their names, and the arrays of their batch. */
     uint64_t named;
@@ -75,10 +77,10 @@ typedef struct bh__chunk_loops {
 
 #endif
 
-/* Whether buckets keep values apart is not seen from here. */
+/* These loops do not depend on whether buckets keep values apart. */
 #if !BH_APART
 
-/* Joins the rows of a part to segments, and names those that are their key's first. */
+/* Joins the rows of a part to segments, and lists in `names` the first segment of each key. */
 static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
 {
     const uint64_t begin = c->part_first[part], end = c->part_first[part + 1];
@@ -92,8 +94,8 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
     /* Of each place the number of a key, from 1 on; of each key its last segment. */
     uint16_t places[BH_ORDERED_PLACES] = {0};
     uint32_t last[BH_ORDERED_KEYS_MOST + 1];
-    /* The keys by their numbers take the places of rows that have been read: no more of them are known
-     * than that. */
+    /* The keys by their numbers overwrite rows that have been read: there are never more keys than rows
+     * read. */
     BH_KEY *known = (BH_KEY *)c->row_keys + begin;
     uint32_t segments = 0, count = 0, i;
     uint8_t op = (uint8_t)c->batch.op;
@@ -152,7 +154,7 @@ static void BH_NAME(bh_chunk_group_part)(bh__chunk *c, uint64_t part)
         if (c->row_segment)
             c->row_segment[r] = segment | rest;
     }
-    /* Only here do tasks meet. Where the names of a part come among the others does not matter. */
+    /* Only here do tasks share something. In which order the parts' names come does not matter. */
     name = bh__atomic_add(&c->named, count, __ATOMIC_RELAXED);
     for (i = 0; i < count; i++)
         c->names[name + i] = c->ops ? c->names_next[begin + i] : (uint32_t)begin + i;
@@ -167,7 +169,7 @@ static void BH_NAME(bh_chunk_group)(void *argument, uint64_t first, uint64_t cou
         BH_NAME(bh_chunk_group_part)(c, part);
 }
 
-/* Fills the arrays of a batch with the segments named. */
+/* Fills the arrays of a batch with the segments that `names` lists. */
 static void BH_NAME(bh_chunk_gather)(void *argument, uint64_t first, uint64_t count)
 {
     bh__chunk *c = (bh__chunk *)argument;
@@ -184,7 +186,7 @@ static void BH_NAME(bh_chunk_gather)(void *argument, uint64_t first, uint64_t co
     }
 }
 
-/* Takes the answers of that batch to the segments. */
+/* Copies the outcomes and values of that batch to its segments. */
 static void BH_NAME(bh_chunk_settle)(void *argument, uint64_t first, uint64_t count)
 {
     bh__chunk *c = (bh__chunk *)argument;
@@ -199,7 +201,7 @@ static void BH_NAME(bh_chunk_settle)(void *argument, uint64_t first, uint64_t co
     }
 }
 
-/* Takes the answers of segments to the caller's arrays, part by part. */
+/* Writes the outcomes and values of segments to the caller's arrays, part by part. */
 static void BH_NAME(bh_chunk_expand)(void *argument, uint64_t first, uint64_t count)
 {
     const bh__chunk *c = (const bh__chunk *)argument;

@@ -2,11 +2,11 @@
  * The pool; see pool.h.
  *
  * A job is one call of run: a number of tasks. It stands in a list as long as it
- * has tasks that nobody has taken; whoever is free takes the next one from the
- * list's head. The caller takes tasks of its own job only, until there are none,
- * and then waits for those that others still run. So a job ends even when no other
- * thread ever helps, and any number of callers may come at once. Tasks are large
- * (thousands of keys), so one lock around the taking costs nothing.
+ * has tasks that nobody has taken; a free worker takes the next task of the job at
+ * the list's head. The caller takes tasks of its own job only, until there are none,
+ * and then waits for those that other threads still run. So a job ends even when no
+ * other thread ever helps, and any number of callers may come at once. Tasks are
+ * large (thousands of keys), so a lock around taking one costs next to nothing.
  *
  * A child process has the pool's memory but not its threads: there, run does all
  * the work itself, and the lock, which may have been held at the fork, is not touched.
@@ -43,7 +43,7 @@ static uint64_t pool_bytes(uint32_t threads)
     return sizeof(bh__pool) + (uint64_t)threads * sizeof(uint64_t);
 }
 
-/* Takes a task of a job in the list; with the lock held. The last one takes the job out. */
+/* Takes a task of a job in the list; with the lock held. With the last task the job leaves the list. */
 static uint64_t take(bh__pool *pool, job *j)
 {
     uint64_t index = j->taken++;
@@ -84,8 +84,8 @@ static void worker_main(void *argument)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Starts the workers that are missing; with the lock held. Those that the system refuses are
- * asked for again by the next job. */
+/* Starts the workers that are missing; with the lock held. The next job tries again for those that the
+ * system refused. */
 static void start_workers(bh__pool *pool)
 {
     const bh_system *system = &pool->system;

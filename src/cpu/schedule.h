@@ -1,11 +1,11 @@
 /*
  * The CPU schedule: a window of operations in flight.
  *
- * Each operation names the line it wants next; the schedule asks the memory for
- * it (a prefetch) and goes on to the other operations of the window. When it comes
- * round again, the line has had the time of a whole round to arrive. An operation
- * that is finished makes place for the next of the slice at once, so the number of
- * lines on their way never falls until the slice runs out.
+ * Each operation names the line it wants next; the schedule prefetches the line and
+ * goes on to the other operations of the window. When it comes round again, the line
+ * has had the time of a whole round to arrive. When an operation has finished, the
+ * next element of the slice takes its place at once, so the number of lines on their
+ * way never falls until the slice runs out.
  *
  *     window   [op 17] [op 4] [op 18] [op 19] [op 12] ...
  *                  ^ step, then: DONE -> begin op 20 here    NEXT -> bring its line
@@ -21,7 +21,7 @@
  * is let go of when the operation moves on from it, and before the next one is asked for.
  *
  * RETRY: another thread holds what the operation needs, for the length of one step.
- * The operation keeps its place and is asked again next round. When a whole round
+ * The operation keeps its place and is stepped again next round. When two whole rounds
  * brought nothing but RETRY, that thread has probably lost its core: yield ours.
  * STALL: the operation's name goes to the slice's list, for the policy.
  */
@@ -37,7 +37,7 @@
  * to 8% slower, 128 finds 8% slower; 64 leaves room for memory that serves more lines at once. */
 #define BH_WINDOW 64u
 
-/* Near memory: where a region lies is its offset, and it is wanted soon. */
+/* Prefetches a region of near memory; answers its address, which is the region's offset. */
 BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
 {
     uint32_t at;
@@ -61,7 +61,7 @@ typedef struct BH_DESIGN(flight) {
     BH_DESIGN(op) op;
 } BH_DESIGN(flight);
 
-/* Has the region that an operation goes on with brought. It holds no other. */
+/* Has the region brought that an operation goes on with. The operation holds no other region. */
 BH_FN void BH_DESIGN(bring)(const bh__slice *slice, BH_DESIGN(flight) *flight, bh_region region,
                             int to_write)
 {
@@ -78,7 +78,7 @@ BH_FN void BH_DESIGN(bring)(const bh__slice *slice, BH_DESIGN(flight) *flight, b
     flight->region = bh_schedule_bring(region, to_write);
 }
 
-/* Whether the region is there; asks again where it was not. */
+/* Whether the operation's region is there; asks the bringer again where it was not. */
 BH_FN int BH_DESIGN(is_there)(const bh__slice *slice, BH_DESIGN(flight) *flight, int to_write)
 {
 #ifdef BH_DESIGN_TIERS
@@ -187,7 +187,7 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
             if (begun < total) {
                 BH_DESIGN(launch)(&slice, kind, begun++, flight);
             } else {
-                /* The last one moves into the gap, and is the next to be asked. */
+                /* The last operation moves into the gap, and is the next to be stepped. */
                 *flight = *--end;
                 if (flight != end)
                     continue;
@@ -200,8 +200,8 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
 
 /*
  * Runs a slice whose elements take effect one after the other. Begin has no effect, so the next
- * ones are begun and their first lines brought while the oldest is carried to its end. The first
- * stall ends the slice: what comes behind it has not been stepped, and stays behind it in the list.
+ * elements are begun and their first lines brought while the oldest is carried to its end. The first
+ * stall ends the slice: elements behind it have not been stepped, and stay behind it in the list.
  */
 BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 {
@@ -231,7 +231,7 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         if (begun < total)
             BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun++, flight);
     }
-    /* The first of these has let go of its region already; the others have asked for theirs. */
+    /* The operation that stalled has let go of its region already; those begun behind it have not. */
     for (at = done + 1; at < begun; at++) {
         const BH_DESIGN(flight) *flight = &window[at % BH_WINDOW];
 
@@ -270,16 +270,16 @@ static void BH_DESIGN(slice_add)(bh__slice *slice)
         BH_DESIGN(run)(slice, BH_ADD);
 }
 
-/* One operation that has no instance of its own. */
+/* A slice of one operation that has no instance of its own. */
 static void BH_DESIGN(slice_other)(bh__slice *slice)
 {
     BH_DESIGN(run)(slice, BH_KIND_MIXED);
 }
 
 /*
- * Runs a slice of different operations kind by kind: a processor that cannot guess what comes next
- * would stop at every second operation. The elements are as if concurrent, so any order will do;
- * what is erased first makes room for what is inserted.
+ * Runs a slice of different operations kind by kind: otherwise a processor would mispredict every second
+ * operation. The elements are as if concurrent, so any order will do; erasures come first, because they
+ * make room for insertions.
  */
 static void BH_DESIGN(run_kinds)(bh__slice *slice)
 {

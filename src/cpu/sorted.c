@@ -4,10 +4,10 @@
 #include "primitives/primitives.h"
 #include "storage/arena.h"
 
-/* Parts that a chunk is sorted into: as many as partition has a line of each in the cache. */
+/* Parts that a chunk is sorted into: so many that partition can keep a line of each in the cache. */
 #define PARTS 2048
 
-/* Results whose place is asked for before it is written. */
+/* How many results ahead the place of a result is prefetched. */
 #define AHEAD 32
 
 /* Where the parts of a chunk's memory begin. */
@@ -103,8 +103,8 @@ void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend, const bh_ta
     sorted->batch.outcomes = m.outcomes;
 }
 
-/* Gives values of a width back. Those of some lookups ahead are asked for: they lie anywhere in the
- * chunk. What belongs to a missing key is written with what is there, without a branch. */
+/* Gives values of one width back. The places of some results ahead are prefetched: they lie anywhere in the
+ * chunk. The value of a missing key is overwritten with itself, which takes no branch. */
 #define RETURN_VALUES(type)                                                                        \
     static void return_##type(const chunk_memory *m, type *out, uint64_t n)                        \
     {                                                                                              \

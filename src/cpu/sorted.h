@@ -8,7 +8,7 @@
  *     worker a    sort, look up, return;  sort, ..
  *     worker b              sort, look up, return;  sort, ..
  *
- * Nobody waits for anybody between these stages, and all that a chunk needs stays near one core.
+ * No worker waits for another between these stages, and all that a chunk needs stays near one core.
  */
 #ifndef BH_CPU_SORTED_H
 #define BH_CPU_SORTED_H
@@ -16,7 +16,7 @@
 #include "tables/table.h"
 
 /* Lookups of a chunk at most: with four times as many, results are scattered beyond the caches; with
- * a quarter, two of them less often have a page in common. */
+ * a quarter, fewer lookups share a page with another. */
 #ifndef BH_SORTED_CHUNK
 #define BH_SORTED_CHUNK (1u << 18)
 #endif
@@ -36,7 +36,7 @@ uint64_t bh__sorted_bytes(const bh_table *table, uint64_t n);
 void bh__sorted_take(bh__sorted *sorted, const bh__backend *backend, const bh_table *table,
                      const bh__batch *whole, uint64_t first, uint64_t n);
 
-/* All of the chunk has been looked up: gives the results back. */
+/* Gives the results back when all keys of the chunk have been looked up. */
 void bh__sorted_return(bh__sorted *sorted, const bh_table *table);
 
 #endif

@@ -12,14 +12,14 @@
  *       lookups that name a seed (by_hash)                    SORTED     sorted.h
  *       all others                                            SLICES
  *
- * A design that performs its calls has its lookups run here, and ordered.c its waves of segments: these
- * are batches whose order is settled, so they are neither PERFORM nor SEGMENTS (bh__cpu_order). The
- * design also chooses whether lookups run in the order of memory, because it knows where that pays: it
- * names the seed.
+ * The lookups of a design that performs its calls come back here as batches, and so do the waves of
+ * segments of ordered.c. The order of such a batch is decided already, so its way is neither PERFORM nor
+ * SEGMENTS (bh__cpu_order). The design also chooses whether lookups run in the order of memory, because it
+ * knows where that pays: it names the seed.
  *
  * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
- * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. What depends
- * on the keys or operations of a slice its kernel chooses (unit_instance.h, schedule.h):
+ * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
+ * chooses what depends on the slice's keys or operations (unit_instance.h, schedule.h):
  *
  *     additions, and many of the slice's first keys           values added up first (fold.h)
  *       are equal
@@ -32,18 +32,18 @@
 #include "cpu/ordered.h"
 #include "tables/table.h"
 
-/* Below so many slices a call runs in the calling thread, because waking another takes time.
+/* Below so many slices a call runs in the calling thread, because waking another thread takes time.
  * Chosen, not tuned. */
 #define BH_PARALLEL_SLICES 4
 
-/* More tasks than that are not believed to run at once, whatever an executor says. */
+/* Workers of a call at most, whatever width an executor claims. */
 #define BH_WORKERS_MOST 4096
 
 typedef enum bh__cpu_way {
     BH_CPU_PERFORM,
     BH_CPU_SEGMENTS,
     BH_CPU_IN_ORDER,
-    BH_CPU_SORTED, /* SLICES, for want of memory */
+    BH_CPU_SORTED, /* for want of memory it runs as SLICES */
     BH_CPU_SLICES
 } bh__cpu_way;
 

@@ -7,11 +7,11 @@
  * a GPU (host/batch.c, host/backend.c) is plain C on this table of functions; a test puts another module in
  * its place, whose GPU is made of host memory that the host may not touch.
  *
- * Functions that answer an int answer 0, or an error's number that `message` makes words of.
+ * Functions that answer an int answer 0, or an error's number, which `message` translates to words.
  *
- * What is asked for is put into a lane, and done later, in the order of that lane: BH_LANE_RUN is
- * the context's stream, which has all that does not name another. Between lanes there is no order
- * but what `follow` makes. The host waits in `wait` alone.
+ * Copies, launches and other work are queued in a lane and done later, in the order of that lane. BH_LANE_RUN
+ * is the context's stream; work that names no lane goes there. Between lanes there is no order but what
+ * `follow` makes. The host waits only in `wait`, and where a function's comment says so.
  */
 #ifndef BH_CUDA_MODULE_H
 #define BH_CUDA_MODULE_H
@@ -34,7 +34,7 @@
 
 typedef struct bh__gpu bh__gpu;
 
-/* Who ran a slice: a kernel's own word. */
+/* The schedule that ran a slice, as its kernel reports it. */
 #define BH__CUDA_SIFT 1u
 #define BH__CUDA_LANES 2u
 #define BH__CUDA_REGIONS 3u
@@ -46,7 +46,7 @@ typedef struct bh__gpu bh__gpu;
 #define BH_CUDA_SLOTS 3u
 enum { BH_LANE_RUN, BH_LANE_SLOT, BH_LANES = BH_LANE_SLOT + BH_CUDA_SLOTS };
 
-/* Whose memory it is: a table's, or a call's, of which some is kept for the next one. */
+/* Whose memory it is: a table's, or a call's, of which some is kept for the next call. */
 typedef enum bh__memory_of { BH_MEMORY_TABLE, BH_MEMORY_CALL, BH_MEMORIES } bh__memory_of;
 
 /* What the kernels of a slice get: in device memory, and behind it the table's descriptor. A
@@ -57,19 +57,20 @@ typedef struct bh__cuda_job {
     const uint32_t *names; /* the elements to run, or NULL: all from 0 to count - 1 */
     uint32_t *stalled;     /* receives the names of those that stalled; room for `count` */
     uint64_t stalled_count;
-    /* The kernels' own, as large: who wants another bucket than home; of these, who wants a path. */
+    /* The kernels' own lists, as large: elements that need a bucket beyond home; of these, those that
+     * need a path. */
     uint32_t *parked[2];
     uint64_t parked_count[2];
-    uint64_t searches;   /* so many of those may search for a path: see bh__allowance */
+    uint64_t searches;   /* how many elements may search for a path: see bh__allowance */
     uint64_t room;       /* new keys that may be inserted */
-    uint64_t room_taken; /* by those that might insert one, where there is not room for all */
-    uint64_t moved;      /* keys that were there have changed their places */
+    uint64_t room_taken; /* by elements that might insert one, where there is not room for all */
+    uint64_t moved;      /* keys that were in the table have been moved */
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
     uint64_t wanted;     /* a bh_schedule: the one that was asked for */
-    /* A survey's: of so many neighbouring keys one is looked at, `count` in all; whether those
-     * that are in the table count, too; a bit for each value of a key's hash, 2^k of them, and
-     * how many are set. */
+    /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
+     * are in the table count too; a bit for each value of a part of the hash, 2^k bits; how many bits
+     * have been set. */
     uint64_t every;
     uint64_t any;
     uint32_t *bits;
@@ -101,29 +102,29 @@ typedef enum bh__where_is {
 
 typedef struct bh__cuda_module {
     uint64_t version;
-    /* So many elements of arrays on the host are copied at a time: enough that starting a copy
-     * costs nothing beside it, few enough that the first and the last, during which the GPU has
-     * nothing else to do, are short. */
+    /* How many elements of arrays on the host are copied at a time: so many that starting a copy costs
+     * little beside it, so few that the first copy and the last, during which the GPU has nothing else to
+     * do, are short. */
     uint64_t part;
     const char *(*message)(int error);
     int (*count)(int *devices);
-    /* `stream` NULL: one of its own. */
+    /* `stream` NULL: the context gets a stream of its own. */
     int (*open)(int device, void *stream, bh__gpu **gpu);
     void (*close)(bh__gpu *gpu);
     int (*allocate)(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory);
     int (*release)(bh__gpu *gpu, void *memory);
-    /* Host memory that copies need not stage. */
+    /* Pinned host memory, which copies need not stage. */
     int (*allocate_pinned)(bh__gpu *gpu, uint64_t bytes, void **memory);
     int (*release_pinned)(bh__gpu *gpu, void *memory);
     int (*fill)(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes);
     /* From anywhere to anywhere. Host memory stays as it is until a wait. */
     int (*copy)(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_t bytes);
-    /* A little, whole words between pinned and device memory, without taking turns with large
+    /* Copies a few whole words between pinned and device memory, without waiting in line behind large
      * copies of other lanes. */
     int (*carry)(bh__gpu *gpu, void *to, const void *from, uint64_t bytes);
-    /* What `lane` is asked for from now on is done after all that `other` has been asked for. */
+    /* Work queued in `lane` from now on is done after all that has been queued in `other`. */
     int (*follow)(bh__gpu *gpu, uint32_t lane, uint32_t other);
-    /* Waits for all that the lane has been asked for. */
+    /* Waits for all that has been queued in the lane. */
     int (*wait)(bh__gpu *gpu, uint32_t lane);
     int (*where)(bh__gpu *gpu, const void *memory, bh__where_is *where);
     /* to[i] = from[names[i]]; to[names[i]] = from[i]. Elements of 1, 4 or 8 bytes, all in device
@@ -134,15 +135,15 @@ typedef struct bh__cuda_module {
                    uint64_t count);
     /* NULL: not in this module. */
     const bh__cuda_kernels *(*kernels)(const bh_table_options *options);
-    /* Launch on `count` elements; on the items of a pass. `job` is in device memory. A slice may be
-     * several launches: minus the error's number when one was refused and those before it were not.
-     * `known` is what the host knows of a slice's job: its descriptor is on the host. */
+    /* `slice` launches on `count` elements, `pass` on the items of a pass. `job` is in device memory;
+     * `known` is the same job as the host knows it, with its descriptor on the host. A slice may be several
+     * launches: it answers minus the error's number when one was refused after others were not. */
     int (*slice)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items);
-    /* For each of `count` elements that would insert a key which is not there, or for each that is
-     * looked at: sets the key's bit. */
+    /* Sets the key's bit for each of `count` elements that would insert an absent key or, with job->any,
+     * for each element that is looked at. */
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
@@ -150,7 +151,7 @@ typedef struct bh__cuda_module {
      * Waits. */
     int (*first_outside)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
                          uint64_t *first);
-    /* Arrays are in device memory, and what they answer with has been waited for. */
+    /* Their arrays are in device memory, and they wait for the numbers that they answer. */
     const bh__primitives *primitives;
 } bh__cuda_module;
 

@@ -2,8 +2,8 @@
  * The primitives that run along their arrays: reduce, scan, compact, reduce_by_key.
  *
  * All but reduce go over their input twice. First every task sums up its share: values, flags that
- * are set, runs that begin. The sum of the tasks before it then says where its output begins, and
- * it goes over its share again and writes. Nobody waits for anybody, and these numbers, one of each
+ * are set, runs that begin. The sum of the tasks before it then says where a task's output begins, and
+ * the task goes over its share again and writes. No task waits for another, and the sums, one of each
  * task, stand on the caller's stack: these functions allocate nothing.
  */
 #ifndef BH_PRIMITIVES_ALONG_H
@@ -12,7 +12,7 @@
 #include "primitives/columns.h"
 #include "primitives/combine.h"
 
-/* Rows of a flag each that are looked at together. */
+/* Flags that are looked at together. */
 #define BH_ALONG_BLOCK 64u
 
 /* What the tasks are given, and what they leave. */
@@ -32,7 +32,7 @@ struct bh_along_job {
     uint8_t carries[BH_TASKS_MOST]; /* whether there are any */
 };
 
-/* Turns the tasks' sums into the sums of all before them; answers the whole. */
+/* Turns each task's sum into the sum of all tasks before it; answers the total. */
 BH_FN uint64_t bh_along_sums(bh_along_job *job, uint64_t start)
 {
     uint64_t task;
@@ -53,7 +53,7 @@ BH_FN uint64_t bh_reduce_none(bh_op op)
     return op == BH_MIN ? UINT64_MAX : 0;
 }
 
-/* In the width of the values where that is enough: more of them fit in a register. */
+/* Computed in the width of the values where that is enough: more of them fit in a vector register. */
 BH_FN uint64_t bh_reduce_text(const void *values, uint64_t n, const bh_op op,
                               const uint32_t value_bytes)
 {
@@ -188,8 +188,8 @@ static void bh_flags_task(void *argument, uint64_t task)
     job->sum[task] = sum + bh_flags_set(flags + i, (uint32_t)(end - i));
 }
 
-/* Which rows of a block are kept is written down without a branch, and only they are written: what
- * lies behind them in the output is another task's. */
+/* First lists, without a branch, which rows of a block are kept, and then writes only those: the output
+ * behind them is another task's. */
 BH_FN void bh_compact_text(const uint8_t *flags, const void *values, uint64_t first, uint64_t end,
                            void *out, uint64_t at, const uint32_t value_bytes)
 {
@@ -267,7 +267,8 @@ static void bh_runs_task(void *argument, uint64_t task)
                                          : bh_runs_text(job->keys, first, end, 8);
 }
 
-/* The rows with which a share goes on in a run of an earlier one are combined into its carry. */
+/* The first rows of a share may belong to a run that began in an earlier share: they are combined into the
+ * share's carry. */
 BH_FN void bh_by_key_text(bh_along_job *job, uint64_t task, const uint32_t key_bytes,
                           const uint32_t value_bytes)
 {

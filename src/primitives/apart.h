@@ -1,18 +1,18 @@
 /*
  * The primitives whose accesses lie apart: gather, scatter, lower_bound.
  *
- * What they cost is lines of memory at random addresses, so all of them ask for lines long before
- * they use them.
+ * Their cost is lines of memory at random addresses, so all of them prefetch lines long before they use
+ * them.
  */
 #ifndef BH_PRIMITIVES_APART_H
 #define BH_PRIMITIVES_APART_H
 
 #include "primitives/columns.h"
 
-/* Rows between asking for a line and using it: more than the lines that a core waits for at once. */
+/* Rows between the prefetch of a line and its use: more than the cache misses that a core has at once. */
 #define BH_APART_AHEAD 64u
 
-/* Searches that go down side by side. */
+/* Binary searches that run side by side. */
 #define BH_APART_SEARCHES 32u
 #define BH_APART_SEARCHES_LEAST 1024u
 
@@ -50,8 +50,8 @@ BH_FN void bh_gather_text(const bh_apart_job *job, uint64_t first, uint64_t end,
             bh_element(job->values, value_bytes, bh_element(job->indexes, index_bytes, i)));
 }
 
-/* Two tasks may have the same index: which of them comes last does not matter, but half of one value
- * and half of the other would. */
+/* Two tasks may have the same index. It does not matter which of them comes last, but the value must not be
+ * torn: half of the one and half of the other. */
 BH_FN void bh_scatter_one(const bh_apart_job *job, uint64_t i, const uint32_t value_bytes,
                           const uint32_t index_bytes)
 {
@@ -137,8 +137,8 @@ static void bh_scatter(const bh__where *where, const void *values, uint32_t valu
 }
 
 /*
- * Each search halves what is left of the keys, all by the same steps. A step picks a half without a
- * branch and asks for the line of the next step; then it is the turn of the other searches.
+ * Each search halves the keys left, all searches by the same steps. A step picks a half without a
+ * branch and prefetches the line of the next step; then the other searches take their steps.
  */
 BH_FN void bh_lower_bound_some(const void *keys, uint64_t n, const void *wanted, uint32_t count,
                                uint64_t *positions, const uint32_t key_bytes)
@@ -155,7 +155,7 @@ BH_FN void bh_lower_bound_some(const void *keys, uint64_t n, const void *wanted,
             const uint64_t smaller =
                 bh_element(keys, key_bytes, at[i] + half - 1) < bh_element(wanted, key_bytes, i);
 
-            at[i] += half & (0 - smaller); /* a product of both is made a branch */
+            at[i] += half & (0 - smaller); /* compilers would make a branch of half * smaller */
             bh_bring(bh_apart_from(keys, key_bytes, at[i] + (next ? next - 1 : 0)));
         }
         left -= half;

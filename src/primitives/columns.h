@@ -1,12 +1,12 @@
 /*
- * What all primitives are written with: elements of columns, whose width is a constant where
- * a function is compiled but a number in the interface; and shares, the pieces of an array that
- * the tasks of an executor get.
+ * What all primitives are written with: elements of columns, whose width is a number in the interface,
+ * but a constant in each compiled instance; and shares, the pieces of an array that the tasks of an
+ * executor get.
  *
  * A function whose name ends in _text is inlined into one instance per width, in which
- * bh_element() and bh_element_set() are one load and one store. Each task gets one share, there are
- * a few for each thread, and each is one stretch: what tasks count for each other are then so few
- * numbers that they stand on the caller's stack, and what they write lies together.
+ * bh_element() and bh_element_set() are one load and one store. Each task gets one share, which is one
+ * stretch of the array, and there are a few shares for each thread. So tasks leave each other so few
+ * numbers that these stand on the caller's stack, and what a task writes lies together.
  *
  * The files of this folder but primitives.h and hash.h are part of cpu/unit.c, which has included
  * its target: their functions are static, and compiled once for each instruction set.
@@ -19,16 +19,16 @@
 #include "base/run.h"
 #include "primitives/primitives.h"
 
-/* Tasks of one call, at most: a number or a few of each stand on the caller's stack. */
+/* Tasks of one call, at most: for each a few numbers stand on the caller's stack. */
 #define BH_TASKS_MOST 256u
 
-/* With fewer rows than this the calling thread is done sooner than another one wakes up: of what
- * takes nanoseconds a row, and of what only runs along its arrays. */
+/* With fewer rows the calling thread is done sooner than another one wakes up. The first is for functions
+ * that take nanoseconds a row, the second for those that only run along their arrays. */
 #define BH_SHARE_LEAST 8192u
 #define BH_SHARE_LEAST_ALONG 32768u
 
-/* Shares for each thread: where one is held up by something else on its core, the others take over
- * some of what it would have done. */
+/* Shares for each thread: where a thread is held up by something else on its core, the others take over
+ * some of its shares. */
 #define BH_SHARES_EACH 4u
 
 BH_FN uint64_t bh_element(const void *array, uint32_t bytes, uint64_t i)
@@ -65,8 +65,8 @@ typedef struct bh_shares {
     uint64_t tasks;
 } bh_shares;
 
-/* Cuts n rows into at most `most` shares, a few for each thread, none but the only one of fewer than
- * `least` rows. They begin at multiples of 64 rows: bytes of a line belong to one task then. */
+/* Cuts n rows into at most `most` shares, a few for each thread, none of fewer than `least` rows unless it is
+ * the only one. They begin at multiples of 64 rows, so that a line of bytes belongs to one task. */
 BH_FN bh_shares bh_shares_cut(const bh__where *where, uint64_t n, uint64_t least, uint64_t most)
 {
     bh_shares s = {n, n, n != 0};

@@ -1,9 +1,9 @@
 /*
- * How two values of one key become one: the operations of bh_reduce, said once for operations on a table
+ * How two values of one key become one: the operations of bh_reduce, defined once for operations on a table
  * (tables/effect.h), for primitives on cores (along.h) and for those of a GPU (cuda/device/primitives.cu).
  *
- * A value is a word of 64 bits here, whatever its width: one of 4 bytes has zeros above. What a sum has
- * above the width is for the caller to cut off.
+ * A value is a word of 64 bits here, whatever its width: one of 4 bytes has zeros above. The caller cuts off
+ * bits of a sum above the width.
  */
 #ifndef BH_PRIMITIVES_COMBINE_H
 #define BH_PRIMITIVES_COMBINE_H
@@ -41,7 +41,7 @@ BH_FN uint64_t bh_add_floats(uint32_t bytes, uint64_t a, uint64_t b)
     }
 }
 
-/* Signed numbers are in the order of unsigned ones when their sign bits are turned. */
+/* Signed numbers with their sign bits inverted are in the order of unsigned numbers. */
 BH_FN int bh_is_less_signed(uint32_t bytes, uint64_t a, uint64_t b)
 {
     const uint64_t sign = bytes == 4 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
@@ -49,7 +49,7 @@ BH_FN int bh_is_less_signed(uint32_t bytes, uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* Apart, where the operation is no constant: kernels of mixed operations are shorter without. */
+/* A function of its own, for operations that are not constants: kernels of mixed operations get shorter. */
 BH_FN_RARE uint64_t bh_combine_rare(uint32_t op, uint32_t bytes, uint64_t a, uint64_t b)
 {
     switch (op) {

@@ -1,14 +1,14 @@
 /*
  * Partition: rows into parts, by bits of the key or by its hash, stably.
  *
- * Every task has one share of the input. Counting, it counts the parts of its rows; then the
- * counts of the tasks before it say where it begins in each part, and, scattering, no task has to
- * ask another one where to write.
+ * Every task has one share of the input. In the first step it counts the rows of its share in each
+ * part; then the counts of the tasks before it say where it begins in each part, and in the second
+ * step no task has to ask another one where to write.
  *
- * A row written to where it belongs would cost a line of memory read and a line written, and with
- * hundreds of parts more addresses than the processor translates at a time. So a task keeps a
- * *block* of rows for each part, 16 (8 where all words have 8 bytes), in which a column has whole
- * lines, and writes a block out when it is full:
+ * If each row were written directly to its place, that would cost a line of memory read and a line
+ * written, and with hundreds of parts more pages than the TLB holds. So a task keeps a *block* of rows
+ * for each part, 16 (8 where all words have 8 bytes), in which a column has whole lines, and writes a
+ * block out when it is full:
  *
  *     output of one part    | . . a a | a a a a | a a b b | b b b b |     lines
  *     block of task a           a a     a a a a   a a
@@ -28,21 +28,22 @@
 /* Rows whose parts are found at a time, before any is written: a loop without branches. */
 #define BH_PART_BATCH 64u
 
-/* Chosen by measurement: with less output than this, or with fewer rows of a share in a part, rows
- * are written one by one; and whole lines are streamed past the caches with more. */
+/* Chosen by measurement: with less output than BH_PART_BLOCKS_BYTES, or with fewer rows of a share in a part
+ * than BH_PART_BLOCKS_ROWS, rows are written one by one. From BH_PART_STREAM_BYTES of output on, whole lines
+ * are streamed past the caches. */
 #define BH_PART_BLOCKS_BYTES (1u << 20)
 #define BH_PART_BLOCKS_ROWS 32u
 #define BH_PART_STREAM_BYTES (1u << 23)
 
-/* Rows that are counted in 32 bits before the counts are added to those of 64. */
+/* Rows that are counted in 32-bit counters before these are added to 64-bit ones. */
 #define BH_PART_COUNT_MOST (1ull << 31)
 
 /* The memory of one task, cut into its arrays of one element per part. */
 typedef struct bh_part_memory {
     uint64_t *start;    /* rows of the part that the tasks before this one write */
     uint64_t *lines[2]; /* for each column the address to which the block goes */
-    uint32_t *at;    /* the next row in the block; more by a block's rows after the first block */
-    uint32_t *first; /* `at` before the first row */
+    uint32_t *at;       /* the next row in the block; plus a block's rows after the first block */
+    uint32_t *first;    /* `at` before the first row */
     unsigned char *blocks; /* of words where there is one column, else of rows */
 } bh_part_memory;
 
@@ -92,7 +93,7 @@ BH_FN int bh_part_in_blocks(const bh__partition *p)
            p->rows_per_task >= (uint64_t)p->how.parts * BH_PART_BLOCKS_ROWS;
 }
 
-/* Says how many tasks there will be, at most `most`, and what they need; answers the bytes of all. */
+/* Decides how many tasks there will be, at most `most`, and the memory of each; answers the bytes of all. */
 BH_FN uint64_t bh_part_plan(const bh__where *where, bh__partition *p, uint64_t most)
 {
     const uint64_t least = 16ull * p->how.parts;
@@ -152,8 +153,8 @@ BH_FN bh_shares bh_part_shares(const bh__partition *p)
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* Two counts of each part, in turn: with one, rows of the same part in a row would each wait for
- * the one before. */
+/* Two counters for each part, used in turn: with one, consecutive rows of the same part would each wait for
+ * the store of the row before. */
 static void bh_part_count_task(void *argument, uint64_t task)
 {
     const bh__partition *p = (const bh__partition *)argument;
@@ -184,7 +185,7 @@ static void bh_part_count_task(void *argument, uint64_t task)
     }
 }
 
-/* Counts, after the plan; the memory that it wants is in p->tasks. */
+/* Counts, after bh_part_plan; the memory planned is in p->tasks. */
 static void bh_part_count_run(const bh__where *where, bh__partition *p)
 {
     uint64_t task;
@@ -266,7 +267,8 @@ BH_FN void bh_part_write_block(uint64_t one_at, uint64_t two_at, const unsigned 
         bh_rows_line_out(two_out + i * two, block + i * row_bytes, stream, 1, two, row_bytes);
 }
 
-/* One or two columns through blocks. A column of the input that is NULL has the row's index. */
+/* One or two columns that are written through blocks. A column of the input that is NULL stands for the rows'
+ * indexes. */
 typedef struct bh_part_columns {
     const void *from[2];
     const uint64_t *to[2];
@@ -379,7 +381,7 @@ static void bh_part_blocks(const bh__partition *p, uint64_t task, const bh_part_
     instances[one / 8][two / 4](p, task, c);
 }
 
-/* Row by row to where they belong. `at` has for each part the row that comes next. */
+/* Writes rows one by one to their places. `at` has for each part the number of its next row. */
 BH_FN void bh_part_rows_text(const bh__partition *p, uint64_t first, uint64_t end, uint64_t *at,
                              const uint32_t key_bytes, const uint32_t payload_bytes)
 {

@@ -13,13 +13,14 @@
  *
  * What holds for all: synchronous; arrays lie in the memory of the device that runs them and
  * belong to the caller; many threads may call them at once on different arrays; n = 0 is
- * allowed whatever the pointers are; outputs must not overlap other arrays unless it says so.
+ * allowed whatever the pointers are; outputs must not overlap other arrays unless the function's
+ * comment allows it.
  * Functions that answer int answer 1, or 0 when the system gave no memory for the counts they
  * need (never more than 4 MiB and 1/16 of a byte per element; a sort 2 MiB for each thread of the
  * executor, its part of the cache): then nothing was written. On a GPU they need more, at most as
  * much as their inputs and outputs together, and reduce_by_key may have written to its outputs.
- * What is answered (a count, a sum) is the host's always; when the device fails it is 0, functions
- * that answer int answer 0, and the backend says so from then on (`alive`).
+ * Numbers that are answered (a count, a sum) are always in host memory; when the device fails they are
+ * 0, functions that answer int answer 0, and the backend reports the failure from then on (`alive`).
  */
 #ifndef BH_PRIMITIVES_PRIMITIVES_H
 #define BH_PRIMITIVES_PRIMITIVES_H
@@ -69,7 +70,7 @@ typedef struct bh__partition {
      * payload in the output. (payloads_at is NULL when payload_bytes is 0.) */
     const uint64_t *keys_at;
     const uint64_t *payloads_at;
-    /* The primitive's own, from count to the end. */
+    /* The primitive's own, from partition_count to partition_end. */
     void *tasks;
     uint64_t task_bytes;
     uint64_t task_count;
@@ -85,7 +86,7 @@ typedef struct bh__sort {
     uint64_t n;
     void *keys_out; /* may be `keys` itself; so payloads_out and `payloads` */
     void *payloads_out;
-    void *keys_spare; /* as large as the output, of no use before or after */
+    void *keys_spare; /* scratch memory as large as the output */
     void *payloads_spare;
 } bh__sort;
 
@@ -107,16 +108,16 @@ typedef struct bh__primitives {
     int (*compact)(const bh__where *where, const uint8_t *flags, const void *values,
                    uint32_t value_bytes, uint64_t n, void *out, uint64_t *kept);
 
-    /* out[i] = values[indexes[i]]; out[indexes[i]] = values[i], where of equal indexes some one
-     * wins. Widths of values 1, 4 or 8; of indexes 4 or 8. Cost: a random line per row. */
+    /* gather: out[i] = values[indexes[i]]. scatter: out[indexes[i]] = values[i], where any one of equal
+     * indexes wins. Widths of values 1, 4 or 8; of indexes 4 or 8. Cost: a random line per row. */
     void (*gather)(const bh__where *where, const void *values, uint32_t value_bytes,
                    const void *indexes, uint32_t index_bytes, uint64_t n, void *out);
     void (*scatter)(const bh__where *where, const void *values, uint32_t value_bytes,
                     const void *indexes, uint32_t index_bytes, uint64_t n, void *out);
 
-    /* See bh__partition. After count that answered 1, end must be called, whether or not scatter
-     * was. Scatter answers 0 where a GPU has refused it; then nothing has been written. Cost: two
-     * reads of the keys, one read of the payloads, one write of both. */
+    /* See bh__partition. After a partition_count that answered 1, partition_end must be called, whether or
+     * not partition_scatter was. partition_scatter answers 0 where a GPU has refused it; then nothing has
+     * been written. Cost: two reads of the keys, one read of the payloads, one write of both. */
     int (*partition_count)(const bh__where *where, bh__partition *partition);
     int (*partition_scatter)(const bh__where *where, bh__partition *partition);
     void (*partition_end)(const bh__where *where, bh__partition *partition);
@@ -124,17 +125,18 @@ typedef struct bh__primitives {
     /* Cost: about four times a partition; digits that are alike in all keys cost nothing. */
     int (*sort_by_key)(const bh__where *where, const bh__sort *sort);
 
-    /* Of each run of equal keys (sorted, or not: a run is what lies together) one row: the key, and
-     * its values combined by `op` in their own width: an operation of bh_reduce, or BH_INSERT for the
-     * last and BH_INSERT_NEW for the first. In which order floats are added is not specified. `starts` (may be NULL) receives the index of each run's
-     * first row, 8 bytes. values and values_out may be NULL together. *runs receives how many. The
-     * outputs have room for all runs. */
+    /* One row for each run of equal keys (a run is equal keys that lie together, whether the keys are
+     * sorted or not): the key, and its values combined by `op` in their own width. `op` is an operation of
+     * bh_reduce, or BH_INSERT for the last value and BH_INSERT_NEW for the first. In which order floats are
+     * added is not specified. `starts` (may be NULL) receives the index of each run's first row, 8 bytes.
+     * values and values_out may be NULL together. *runs receives how many runs there are. The outputs have
+     * room for all runs. */
     int (*reduce_by_key)(const bh__where *where, bh_op op, const void *keys, uint32_t key_bytes,
                          const void *values, uint32_t value_bytes, uint64_t n, void *keys_out,
                          void *values_out, uint64_t *starts, uint64_t *runs);
 
-    /* positions[i] = how many of the n sorted keys are smaller than wanted[i]. Many searches at a
-     * time, so that their lines come together. */
+    /* positions[i] = how many of the n sorted keys are smaller than wanted[i]. Many searches run at a time,
+     * so that their cache misses overlap. */
     void (*lower_bound)(const bh__where *where, const void *keys, uint32_t key_bytes, uint64_t n,
                         const void *wanted, uint64_t count, uint64_t *positions);
 

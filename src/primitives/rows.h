@@ -1,7 +1,7 @@
 /*
  * Rows: a key and its payload side by side, as partition and sort keep them in memory of their own
  * while they are in the cache, so that a row is moved by one store and lies in one line. In the
- * arrays of the interface both lie apart: what is here brings rows together and takes them apart.
+ * arrays of the interface keys and payloads lie apart: this file makes rows of them and takes rows apart.
  *
  *     8 bytes     payload << 32 | key     where both have 4 bytes, or there is no payload
  *     16 bytes    key, payload            else
@@ -72,7 +72,7 @@ BH_FN void bh_rows_out(void *out, const void *rows, uint64_t from, uint64_t to,
         bh_element_set(out, bytes, i, bh_row_word(rows, i, column, row_bytes));
 }
 
-/* The same of rows that are a line of the column, which begins at the line `out`. */
+/* Writes rows that fill one line of the column to the line `out`. */
 BH_FN void bh_rows_line_out(void *out, const void *rows, int stream, const uint32_t column,
                             const uint32_t bytes, const uint32_t row_bytes)
 {
@@ -93,7 +93,7 @@ BH_FN void bh_rows_line_out(void *out, const void *rows, int stream, const uint3
         memcpy(out, &line, 64);
 }
 
-/* One column of n rows to an array, which begins anywhere. */
+/* Writes one column of n rows to an array, which may begin anywhere. */
 BH_FN void bh_rows_column_out(void *out, const void *rows, uint64_t n, int stream,
                               const uint32_t column, const uint32_t bytes, const uint32_t row_bytes)
 {

@@ -4,50 +4,50 @@
  *
  *     keys, payloads --partition--> spare --pack--> rows --3 counting sorts--> rows --> out
  *
- * All bits above the highest one that differs among some rows are alike and need no sorting. That
- * is asked anew for every part, so keys that lie close together, or are few, cost little.
+ * Bits above the highest one in which any rows differ need no sorting. Which bits differ is determined
+ * anew for every part, so keys that lie close together, or are few, cost little.
  *
- * A part is a *leaf* when it fits. It is brought into memory of the task's own that stays in the
- * cache, keys and payloads side by side (rows.h), and leaves it by whole lines. A leaf is sorted by the 24 highest bits that differ, in 3 passes: enough to tell
- * nearly all of its rows apart where keys are random, however long they are. Runs of rows that
- * agree in those bits come to lie together and are sorted by what is left of their keys: a few by
- * insertion, more as the leaf was.
+ * A part is a *leaf* when it fits in a task's own memory, which stays in the cache. There its keys and
+ * payloads lie side by side (rows.h), and are written out by whole lines. A leaf is sorted by the 24
+ * highest bits that differ, in 3 passes: enough to tell nearly all of its rows apart where keys are
+ * random, however long they are. Runs of rows that agree in those bits lie together then and are sorted
+ * by the other bits of their keys: short runs by insertion, longer ones as the leaf was.
  *
  * A part that is too large, because keys are skewed or there are more than fit in one step, is
  * partitioned again: by the thread that has it, or, if it is so large that the others would wait
- * for it, by all. A step into 2^b parts takes b bits off (or all that differ), and a part that is not
- * much too large has few parts, so where keys are hostile there are up to 64 steps, one in the other.
- * Between steps rows are in one of two places, `side` 0 (spare) and 1 (out), and go to and fro.
+ * for it, by all. A step into 2^b parts sorts by b bits (or by all that differ). A part that is only a
+ * little too large is cut into few parts, so hostile keys can cause up to 64 nested steps.
+ * Between steps rows are in one of two places, `side` 0 (spare) and 1 (out), and alternate between them.
  */
 #ifndef BH_PRIMITIVES_SORT_H
 #define BH_PRIMITIVES_SORT_H
 
 #include "primitives/partition.h"
 
-/* The rows of a leaf, at most, and what a part is planned to have, since they are not all alike.
- * A task has memory for two leaves: they are to stay in a core's second cache of 2 MiB. */
+/* Bytes of a leaf, at most, and the bytes that a part is planned to have, which is less because parts differ
+ * in size. A task has memory for two leaves: they are to stay in a core's second-level cache of 2 MiB. */
 #define BH_SORT_LEAF_BYTES (640u << 10)
 #define BH_SORT_PLAN_BYTES (512u << 10)
 
-/* A leaf for which there is room on the stack: nothing is allocated, nobody woken. It is two of
- * these, of the 64 KiB that a call may take in all. */
+/* Bytes of a leaf that is sorted on the stack: nothing is allocated, and no thread is woken. The stack holds
+ * two of these, of the 64 KiB that a call may take in all. */
 #define BH_SORT_FEW_BYTES (8u << 10)
 
-/* Up to here inserting is faster than counting 256 digits. */
+/* Up to so many rows insertion sort is faster than counting 256 digits. */
 #define BH_SORT_INSERT 24u
 
 #define BH_SORT_DIGIT_BITS 8u
 #define BH_SORT_DIGITS 3u        /* of a leaf at a time */
-#define BH_SORT_PARTS_MOST 2048u /* of the first step; of the others 256 */
+#define BH_SORT_PARTS_MOST 2048u /* parts of the first step; the others have 256 at most */
 
-/* The parts of all steps but the first that a row goes through, at most: a step into 2^b parts takes
- * off b bits of 64, b is 8 at most, and so eight steps into 256 parts have the most. */
+/* The parts of all steps but the first that a row goes through, at most: a step into 2^b parts sorts by b of
+ * 64 bits, b is 8 at most, and so eight steps into 256 parts have the most parts. */
 #define BH_SORT_COUNTS_MOST (8u * 256u)
 
 typedef struct bh_sort_job bh_sort_job;
 
-/* Sorts rows of some columns into others, which may be the same; payloads NULL: indexes. The
- * memory is for two leaves of so many rows. `stream`: past the caches. */
+/* Sorts rows of some columns into others, which may be the same; payloads NULL: indexes. `memory` is for
+ * two leaves of `rows` rows. `stream`: the output is written past the caches. */
 typedef void (*bh_sort_leaf)(const void *keys, const void *payloads, uint64_t rows, void *keys_to,
                              void *payloads_to, void *memory, int stream);
 
@@ -60,12 +60,12 @@ struct bh_sort_job {
     uint32_t payload_bytes;
     int stream;         /* there is so much output that it would only push rows out of the caches */
     uint64_t leaf_most; /* rows */
-    char *memory;       /* for steps: of one task each, or of all together */
+    char *memory;       /* for steps: of one task each, or of one step by all tasks */
     uint64_t task_bytes;
     uint64_t *counts; /* of the steps that a task does alone, BH_SORT_COUNTS_MOST for each task */
-    uint64_t shares;  /* so many tasks can partition together */
-    char *leaves;     /* and for leaves, of one task each */
-    uint64_t tasks;   /* so many can sort parts */
+    uint64_t shares;  /* how many tasks can partition together */
+    char *leaves;     /* memory for leaves, of one task each */
+    uint64_t tasks;   /* how many tasks can sort parts */
 };
 
 /* --- what differs among keys ------------------------------------------------------------------ */
@@ -111,9 +111,9 @@ static void bh_sort_differ_task(void *argument, uint64_t task)
         (bh_element(job->keys, job->key_bytes, 0) ^ bh_element(share, job->key_bytes, 0));
 }
 
-/* How many bits, from the lowest on, have all that differs; 0: the keys are alike. A few keys are
- * often enough to know that it is all of them. (Not inlined: what it has on the stack is not to be
- * there once for every step that others stand in.) */
+/* How many of the lowest bits include all bits that differ; 0: the keys are equal. A few keys are often
+ * enough to see that all bits differ. (Not inlined: otherwise its stack frame would be there once for each
+ * of the nested steps.) */
 BH_FN_RARE uint32_t bh_sort_bits(const bh__where *where, const void *keys, uint64_t n,
                                  uint32_t key_bytes, uint64_t tasks)
 {
@@ -158,7 +158,7 @@ BH_FN void bh_sort_insert(void *rows, uint32_t n, const uint32_t key_bytes,
     }
 }
 
-/* Turns counts into places; answers whether all rows have one digit. */
+/* Turns counts into places; answers whether all rows have the same digit. */
 BH_FN int bh_sort_places(uint32_t *at, uint32_t rows)
 {
     uint32_t sum = 0, alike = 0, i;
@@ -173,8 +173,8 @@ BH_FN int bh_sort_places(uint32_t *at, uint32_t rows)
     return (int)alike;
 }
 
-/* Sorts n rows by the highest bits of those that `differ` says, to and fro between `rows` and
- * `other`; answers where they are then. *left receives how many bits have not been looked at. */
+/* Sorts n rows by the highest of the bits set in `differ`, in passes from `rows` to `other` and back; answers
+ * in which of the two the rows are then. *left receives how many bits have not been looked at. */
 BH_FN void *bh_sort_passes(void *rows, void *other, uint32_t n, uint64_t differ, uint32_t *left,
                            const uint32_t key_bytes, const uint32_t row_bytes)
 {
@@ -188,7 +188,8 @@ BH_FN void *bh_sort_passes(void *rows, void *other, uint32_t n, uint64_t differ,
         *left = shift = high - BH_SORT_DIGITS * BH_SORT_DIGIT_BITS;
     passes = (high - shift + BH_SORT_DIGIT_BITS - 1) / BH_SORT_DIGIT_BITS;
     memset(at, 0, sizeof at);
-    /* The highest digit may reach above what differs, where all are alike; the second of one, too. */
+    /* The highest digit counted may reach above the bits that differ (the second one does where there is
+     * one pass): there all keys are equal. */
     if (passes == BH_SORT_DIGITS) {
         for (i = 0; i < n; i++) {
             const uint64_t key = bh_sort_row_key(rows, i, key_bytes, row_bytes) >> shift;
@@ -234,8 +235,8 @@ BH_FN uint64_t bh_sort_rows_differ(const void *rows, uint32_t n, const uint32_t 
     return differ;
 }
 
-/* Sorts n rows, with as much memory beside them, into the order of all bits that `differ` says. What
- * the passes have left is sorted run by run: `self` is this function's instance. */
+/* Sorts n rows by all bits set in `differ`, with as much memory beside the rows. Bits that the passes have
+ * not looked at are sorted run by run; `self` is this function's instance. */
 typedef void *(*bh_sort_rows)(void *rows, void *other, uint32_t n, uint64_t differ);
 
 BH_FN void *bh_sort_rows_text(bh_sort_rows self, void *rows, void *other, uint32_t n,
@@ -298,9 +299,8 @@ BH_FN void bh_sort_leaf_text(bh_sort_rows sort, const void *keys, const void *pa
         differ |= key ^ one;
         bh_row_store(memory, i, bh_row_of(key, payload, row_bytes, payload_bytes), row_bytes);
     }
-    /* Keys that are in order already are not rare, and evenly spaced ones are what counting sorts
-     * are slowest at: their digits come in an order in which stores push each other out of the
-     * cache. */
+    /* Keys that are in order already are not rare, and counting sorts are slowest at evenly spaced ones:
+     * their digits come in an order in which stores evict each other from the cache. */
     for (i = 1; i < n; i++)
         if (bh_element(keys, key_bytes, i) < bh_element(keys, key_bytes, i - 1))
             break;
@@ -347,7 +347,7 @@ BH_FN uint32_t bh_sort_parts_most(uint32_t bits)
     return bits < 8 ? 1u << bits : 256;
 }
 
-/* So many parts that one of them is a leaf as planned, if they are alike; a power of two. */
+/* How many parts make each a leaf of the planned size, if they are of equal size; a power of two. */
 static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t most)
 {
     const uint64_t bytes = rows * bh_row_bytes(job->key_bytes, job->payload_bytes);
@@ -358,7 +358,7 @@ static uint32_t bh_sort_parts(const bh_sort_job *job, uint64_t rows, uint32_t mo
     return parts;
 }
 
-/* Bytes of memory with which one task can do a step: where its parts go, and what partition needs. */
+/* Bytes that one task needs for a step: the places of its parts, and the memory of the partition. */
 static uint64_t bh_sort_step_bytes(const bh_sort_job *job, uint32_t parts)
 {
     return bh_part_lines_up(16ull * parts) +
@@ -366,9 +366,9 @@ static uint64_t bh_sort_step_bytes(const bh_sort_job *job, uint32_t parts)
 }
 
 /*
- * Partitions rows, `keys` and `payloads`, into the rows from `first` on of one side, by the highest
- * `parts` (a power of two) of `bits` bits. By one task with the memory given, or by as many as it
- * is for. (Not inlined, as bh_sort_bits.)
+ * Partitions rows, `keys` and `payloads`, into the rows from `first` on of one side: into `parts` parts (a
+ * power of two) by the highest of the lower `bits` bits. It is done by as many tasks as the memory given is
+ * for. (Not inlined, like bh_sort_bits.)
  */
 BH_FN_RARE void bh_sort_step(const bh_sort_job *job, const void *keys, const void *payloads,
                              uint64_t first, uint64_t rows, uint32_t side, uint32_t bits,
@@ -415,8 +415,8 @@ static void bh_sort_copy_out(const bh_sort_job *job, uint64_t first, uint64_t ro
 }
 
 /* Sorts rows that lie on `side` into the output: by the calling thread, with the memory of one
- * task. Keys can be such that each step takes one bit off, so what a step must keep while its parts
- * are sorted is not on the stack, but from `counts` on. */
+ * task. Keys can be such that each step sorts by one bit only, so the state that a step must keep while its
+ * parts are sorted is not on the stack, but from `counts` on. */
 static void bh_sort_alone(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
                           uint64_t task, uint64_t *counts)
 {
@@ -458,13 +458,13 @@ typedef struct bh_sort_share {
     const bh_sort_job *job;
     const uint64_t *counts;
     uint64_t first;
-    uint64_t most; /* rows; larger parts are left */
+    uint64_t most; /* rows; larger parts are left for all tasks together */
     uint64_t taken;
     uint32_t parts;
     uint32_t side;
 } bh_sort_share;
 
-/* Parts at a time that a task takes: there are many more than tasks, and some may be empty. */
+/* Parts that a task takes at a time: there are many more parts than tasks, and some may be empty. */
 #define BH_SORT_TAKE 4u
 
 static void bh_sort_share_task(void *argument, uint64_t task)
@@ -504,7 +504,7 @@ static void bh_sort_parts_of(const bh_sort_job *job, const uint64_t *counts, uin
     }
 }
 
-/* As bh_sort_alone, by all tasks. */
+/* Like bh_sort_alone, but by all tasks. */
 static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t rows, uint32_t side,
                              uint64_t *counts)
 {
@@ -529,7 +529,7 @@ static void bh_sort_together(const bh_sort_job *job, uint64_t first, uint64_t ro
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* All rows are a leaf for which there is room here. (Not inlined: others need that room.) */
+/* Sorts rows that are a leaf small enough for the stack. (Not inlined: other functions need that stack.) */
 BH_FN_RARE void bh_sort_few(const bh_sort_job *job, const bh__sort *s)
 {
     uint64_t memory[2 * BH_SORT_FEW_BYTES / 8];
@@ -560,7 +560,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
                        NULL,
                        1};
     uint64_t counts_bytes, leaves_bytes, bytes;
-    uint64_t *counts, *more; /* of the first step; of others that all tasks do */
+    uint64_t *counts, *more; /* of the first step; of later steps that all tasks do */
     uint32_t parts, bits;
     char *memory;
 
@@ -573,7 +573,7 @@ static int bh_sort_by_key(const bh__where *where, const bh__sort *s)
         job.tasks = width < s->n / BH_SHARE_LEAST ? width : s->n / BH_SHARE_LEAST;
     parts = 1;
     if (s->n > job.leaf_most || job.tasks > 1) {
-        /* At least some parts for each task, so that none waits long for the last one. */
+        /* Some parts for each task, if there are rows enough, so that none waits long for the last one. */
         parts = bh_sort_parts(&job, s->n, BH_SORT_PARTS_MOST);
         while (job.tasks > 1 && parts < 8 * job.tasks && parts < 256 && s->n / parts > 1024)
             parts *= 2;

@@ -1,6 +1,7 @@
 /*
- * Memory that is cut into arrays: what they take is counted first, with an arena that begins at 0;
- * then there is memory for that, and they are cut from it in the same way.
+ * Memory that is cut into arrays, in two rounds: first the arrays are cut from an arena that begins at 0,
+ * which counts the bytes they take; then memory for them is allocated, and they are cut from it in the
+ * same way.
  */
 #ifndef BH_STORAGE_ARENA_H
 #define BH_STORAGE_ARENA_H
@@ -8,11 +9,11 @@
 #include "base/checked.h"
 
 typedef struct bh__arena {
-    uint64_t at;    /* address of what is free, or, without memory, bytes so far */
+    uint64_t at;    /* address of the first free byte, or, without memory, bytes cut so far */
     int overflowed; /* the sum does not fit in 64 bits */
 } bh__arena;
 
-/* An array of so many elements, aligned to a line of 64 bytes. */
+/* Cuts an array of `elements` elements of `bytes` bytes, aligned to a line of 64 bytes. */
 static inline uint64_t bh__cut(bh__arena *a, uint64_t elements, uint64_t bytes)
 {
     uint64_t array = a->at, size;
@@ -23,7 +24,7 @@ static inline uint64_t bh__cut(bh__arena *a, uint64_t elements, uint64_t bytes)
     return array;
 }
 
-/* Bytes that fit in 63 bits, up to whole lines. */
+/* Rounds bytes, a number that fits in 63 bits, up to whole lines. */
 static inline uint64_t bh__lines_up(uint64_t bytes)
 {
     return (bytes + 63) / 64 * 64;

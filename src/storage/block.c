@@ -7,16 +7,17 @@
 #include "base/run.h"
 #include "base/system.h"
 
-/* So much more address space than memory: a subtable doubles four times before it must move. */
+/* How much more address space is reserved than memory: a subtable doubles four times before it must move. */
 #define RESERVE_FACTOR 16
 
 /* Smaller blocks reserve no more than their memory, and move when they grow. Memory with reserved space
- * behind it is two mappings of the 65,530 that Linux allows a process; memory alone is one, and joined
- * with its neighbours' where it touches them. A process can have far more small tables so, and a few
- * pages are copied in no time. */
+ * behind it is two mappings of the 65,530 that Linux allows a process; memory alone is one mapping, which
+ * Linux joins with adjacent ones. So a process can have far more small tables, and copying a few pages
+ * takes hardly any time. */
 #define RESERVE_LEAST (16 * BH__PAGE_SMALL)
 
-/* Parts of a size that keeps a core busy for far longer than it takes to hand one out. */
+/* Bytes of a part of a pass over a block: so many that working on a part takes far longer than handing it
+ * out. */
 #define PASS_BYTES (4 * BH__PAGE_HUGE)
 
 int bh__block_bytes(uint64_t bytes, uint64_t *rounded)
@@ -31,7 +32,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
     block->memory = NULL;
     if (!bh__block_bytes(bytes, &committed))
         return 0;
-    /* Where address space is limited (ulimit -v), do without room to grow in place. */
+    /* Where address space is limited (ulimit -v), the block has no room to grow in place. */
     if (!memory->of_device && committed >= RESERVE_LEAST &&
         bh__mul(committed, RESERVE_FACTOR, &reserved))
         block->memory = (unsigned char *)memory->system.reserve(memory->system.state, reserved);

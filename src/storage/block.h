@@ -1,28 +1,28 @@
 /*
  * A block: memory of one part of a table that can grow in place.
  *
- * More address space is reserved than memory is put under it, but for the smallest blocks:
+ * Except for the smallest blocks, more address space is reserved than memory is committed:
  *
  *     memory                committed                reserved
  *     |=====================|........................|
  *
- * Growing puts memory under the next part, and what lies in the block stays
- * where it is. When the reservation is used up, the owner makes a larger block
- * and copies; for that short time both exist.
+ * Growing commits memory behind it, and the content of the block stays where it
+ * is. When the reservation is used up, the owner makes a larger block and copies
+ * the content; for that short time both exist.
  */
 #ifndef BH_STORAGE_BLOCK_H
 #define BH_STORAGE_BLOCK_H
 
 #include "bulkhash/bulkhash.h"
 
-/* Where memory comes from: functions that give and take it, of which its users call `allocate`,
+/* Where memory comes from: system functions, of which blocks and temporary memory call `allocate`,
  * `release`, `reserve`, `commit`, `decommit`, `unreserve` and `page_bytes`. */
 typedef struct bh__memory {
     bh_system system;
     bh_pages pages;
     uint8_t
-        of_device; /* it is a GPU's: it comes and goes as a whole, so nothing is reserved beyond what
-                    * is asked for, and only its own backend can read, clear or copy it */
+        of_device; /* it is a GPU's: a block is allocated and freed as a whole, so nothing is reserved
+                    * beyond its size, and only the GPU's backend can read, clear or copy it */
 } bh__memory;
 
 typedef struct bh__block {
@@ -31,8 +31,8 @@ typedef struct bh__block {
     uint64_t reserved;
 } bh__block;
 
-/* Pages that blocks consist of, for the budget: `bytes` rounded up to whole pages. Answers 0 when
- * the sum does not fit. */
+/* The memory of a block of `bytes`, for the budget: rounded up to whole pages. Answers 0 when that does not
+ * fit in 64 bits. */
 int bh__block_bytes(uint64_t bytes, uint64_t *rounded);
 
 /* Makes a block with `bytes` of zeroed memory. Answers 0 when the system gives none. */
@@ -42,7 +42,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
  * reservation is too small (*moving is set then) or the system gives no memory. */
 int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes, int *moving);
 
-/* Gives up the memory beyond the first `bytes`; where the system refuses, it stays. */
+/* Gives up the memory beyond the first `bytes`; where the system refuses that, the memory stays. */
 void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes);
 
 /* Writes to every page of [from, to) so that later use takes no page fault; nothing when the page

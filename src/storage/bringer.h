@@ -5,16 +5,16 @@
  *     schedule   ask ---> 0: not yet          (it steps other operations meanwhile)
  *                ask ---> address   ... step(address) ...   let_go
  *
- * An operation holds one region at most, and a slice has a window of operations (cpu/schedule.h). So a
- * bringer with room for a window's regions for each thread that runs slices is not asked in vain for
- * ever: whoever holds a region lets go of it without being given another.
+ * An operation holds one region at most, and a slice has a window of operations (cpu/schedule.h). So if a
+ * bringer has room for a window's regions for each thread that runs slices, every region comes in the end:
+ * an operation that holds a region lets go of it without needing another first.
  *
  * An operation may touch the bytes of the region that it holds, at the address that was answered, and
  * no others: where the region before it lay may be other data by now. So locks and meta words that an
  * operation needs together with another line have to lie in near memory.
  *
- * Both functions are called by many threads at once, return without waiting, and are the bringer's to
- * make safe. One region may be asked for by several; all get the same memory.
+ * Both functions are called by many threads at once, so the bringer must make them thread-safe, and they
+ * must return without waiting. Several operations may ask for one region; all get the same memory.
  */
 #ifndef BH_STORAGE_BRINGER_H
 #define BH_STORAGE_BRINGER_H
@@ -23,9 +23,10 @@
 
 typedef struct bh__bringer {
     void *state;
-    /* Answers where the region lies now, or 0: not yet, ask again; the first time it sets out to bring
-     * it. `offset` and `bytes` are those of a bh_region, `to_write` says that it may be written to. It
-     * stays there until it is let go of as often as an address was answered. */
+    /* Answers the address where the region lies now, or 0: not yet, ask again; the first call begins to
+     * bring the region. `offset` and `bytes` are those of a bh_region, `to_write` says that the region may
+     * be written. It stays at the address until it has been let go of as often as an address was
+     * answered. */
     uint64_t (*ask)(void *state, uint64_t offset, uint32_t bytes, int to_write);
     void (*let_go)(void *state, uint64_t offset, uint32_t bytes, uint64_t address, int written);
 } bh__bringer;

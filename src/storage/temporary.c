@@ -1,7 +1,7 @@
 /* Temporary memory of one call; see temporary.h. */
 #include "storage/temporary.h"
 
-/* So many bytes are mapped: then a huge page is seldom far from full. Chosen, not tuned. */
+/* From so many bytes on memory is mapped: then a partly used huge page wastes little. Chosen, not tuned. */
 #define BLOCK_LEAST (UINT64_C(4) << 20)
 
 int bh__temporary_take(bh__temporary *temporary, const bh__memory *memory, uint64_t bytes)

@@ -1,7 +1,7 @@
 /*
- * What a table's memory comes to in each tier, and what its options allow there. Budgets are
- * checked here alone: a design says how many bytes a tier is about to have. It enters what it has in
- * bh_table.bytes itself, and calls bh__note_peak() then.
+ * How many bytes a table has in each tier, and how many its options allow there. Budgets are checked
+ * here alone: a design says how many bytes a tier is about to have. The design itself enters the bytes
+ * that it has in bh_table.bytes, and then calls bh__note_peak().
  *
  *     tier          on cores            on a GPU
  *     near          max_host_bytes      max_device_bytes
@@ -15,24 +15,25 @@
 #include "base/error.h"
 #include "tables/table.h"
 
-/* Whether a table that keeps `kept` bytes in a tier would pass its budget with so many more. */
+/* Whether a table that keeps `kept` bytes in a tier would exceed its budget with `more` bytes more. */
 int bh__over_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more);
 
-/* BH_ERR_FULL, with a sentence that names the budget, for a table that would have so many bytes. */
+/* BH_ERR_FULL, with a sentence that names the budget, for a table that would have `bytes` bytes. */
 bh_status bh__fail_over(const bh_table *table, bh_tier tier, uint64_t bytes);
 
-/* Both in one: BH_OK, or BH_ERR_FULL. */
+/* bh__over_budget and bh__fail_over in one: BH_OK, or BH_ERR_FULL. */
 bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more);
 
-/* A block that is all of a table's near memory, or the first of it: BH_OK, or a failure and its sentence. */
+/* Creates the block that is all of a table's near memory, or the first part of it: BH_OK, or a failure
+ * and its sentence. */
 bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint64_t bytes,
                           bh__block *block);
 
-/* Of all tiers. */
+/* The bytes of a table in all tiers. */
 uint64_t bh__bytes_total(const bh_table *table);
 
-/* The table's memory is what it counts, and for the moment so much more. To be called whenever either
- * has grown. */
+/* Notes that the table takes the bytes it counts and, for the moment, `besides` more. To be called
+ * whenever either number has grown. */
 void bh__note_peak(bh_table *table, uint64_t besides);
 
 /* Fills the fields of the statistics that are about memory. */

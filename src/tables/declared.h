@@ -1,7 +1,7 @@
 /*
- * The last line of a design's declaration (design.h in its folder): checks that it is whole, has it
- * expanded by whoever reads the list of designs (designs.h), and takes its macros back. A declaration
- * has
+ * A design's declaration (design.h in its folder) ends by including this file. It checks that the
+ * declaration is complete, includes the file that the reader of the list of designs (designs.h) wants
+ * expanded for each design, and undefines the declaration's macros. A declaration has
  *
  *     BH_DESIGN_NUMBER       its bh_design
  *     BH_DESIGN_PREFIX       what its names begin with, e.g. bh_dy_
@@ -17,24 +17,25 @@
  *     BH_DESIGN_FRONT        cores have a front for lookups: BH_DESIGN(front_fits), BH_DESIGN(front)
  *     BH_DESIGN_CORES        an include-template with more text for cores, which may use the window
  *                            (cpu/schedule.h)
- *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: it has instances
- *                            with BH_APART
- *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE; a
- *                            design that has such passes says how many
- *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, to which
- *                            all memory is an address): BH_DESIGN(bringer)(geometry, tier) answers what
- *                            brings them (storage/bringer.h)
- *     BH_DESIGN_REGION       bytes of the regions that lookups want: 16, 32, 64, which is what it is where a
- *                            declaration does not say, or 128. It may depend on the widths: a number
- *                            that #if can make of BH_KEY_BYTES, BH_VALUE_BYTES and BH_APART. A GPU copies
- *                            regions of that length, which begin at multiples of 16 bytes, to its
- *                            shared memory (cuda/device/look.h), and others are read where they are
+ *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: the design has
+ *                            instances with BH_APART
+ *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE, in
+ *                            a design that has such passes
+ *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, which
+ *                            addresses all memory directly): BH_DESIGN(bringer)(geometry, tier) answers
+ *                            the bringer of a tier (storage/bringer.h)
+ *     BH_DESIGN_REGION       bytes of the regions that lookups want: 16, 32, 64 (the default) or 128. It
+ *                            may depend on the widths: an expression of BH_KEY_BYTES, BH_VALUE_BYTES and
+ *                            BH_APART that #if can evaluate. A GPU copies regions of that length, which
+ *                            begin at multiples of 16 bytes, to its shared memory (cuda/device/look.h),
+ *                            and reads others where they are
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
- *                            BH_DESIGN(begin_last) begins one in the last of them
- *     BH_DESIGN_REGIONS      and some large calls region by region of the table, BH_DESIGN(gpu_by_region):
- *                            the type of what says how a table is divided (cuda/device/scatter.h)
+ *                            BH_DESIGN(begin_last) begins an element in the last stage
+ *     BH_DESIGN_REGIONS      on a GPU some large calls go through the table region by region, by
+ *                            BH_DESIGN(gpu_by_region); BH_DESIGN_REGIONS is the type of what says how a
+ *                            table is divided (cuda/device/scatter.h)
  *
- * BH_DESIGN(name) is then the name of a thing of the design, in the instance at hand (instance.h).
+ * BH_DESIGN(name) then names a function or a type of the design, in the instance at hand (instance.h).
  */
 #if !defined(BH_DESIGN_NUMBER)
 #error "a design's declaration lacks BH_DESIGN_NUMBER"
@@ -64,7 +65,7 @@
 #define BH_DESIGN_PASTE(prefix, name) BH_DESIGN_PASTE2(prefix, name)
 #endif
 #define BH_DESIGN(name) BH_NAME(BH_DESIGN_PASTE(BH_DESIGN_PREFIX, name))
-/* The same of what all instances share. */
+/* The name of a function or a type that all instances of the design share. */
 #define BH_OF_DESIGN(name) BH_DESIGN_PASTE(BH_DESIGN_PREFIX, name)
 
 #ifdef BH_DESIGN_APART

@@ -1,11 +1,11 @@
 /*
- * The list of designs: a line each, and no other file outside a design's own folders names one. The
- * first is what BH_AUTO stands for.
+ * The list of designs: a line each. No other file outside a design's own folders names a design. The first
+ * line is what BH_AUTO stands for.
  *
  * A line includes the declaration of a design, which says all that others must know of it (declared.h
  * tells what). Whoever needs something of every design defines BH_EACH_DESIGN as the file that is
- * to be included for each, with the declaration's macros defined, and includes this list; so it has no
- * guard.
+ * to be included for each, with the declaration's macros defined, and includes this list. The list is
+ * included several times, so it has no guard.
  *
  * A build for tests may have more designs: it defines BH_MORE_DESIGNS as a list of its own.
  */

@@ -1,14 +1,13 @@
 /*
- * What an operation does to its key: told apart from where the key lies, as an effect on the value in
- * hand. Whoever performs several elements of one key at once stands on this: a run of a sorted call
- * (HashFight, and ordered calls on a GPU), the segments of an ordered call on cores, the twins of a
- * warp.
+ * What an operation does to its key, apart from where the key lies: its effect on the value in hand. All
+ * that performs several elements of one key at once is built on this: a run of a sorted call (HashFight,
+ * and ordered calls on a GPU), the segments of an ordered call on cores, the twins of a warp.
  *
  *     elements of a key   add 5 | insert 2 | find | erase | insert 9
  *     the value in hand   7 -> 12 -> 2 -> 2 -> none -> 9
  *     outcomes              ASSIGNED ASSIGNED FOUND ERASED INSERTED
  *
- * Values are words of 64 bits here, whatever their width: what a sum has above it is cut off.
+ * Values are words of 64 bits here, whatever their width: bits of a sum above that width are cut off.
  */
 #ifndef BH_TABLES_EFFECT_H
 #define BH_TABLES_EFFECT_H
@@ -19,8 +18,8 @@
 #include "primitives/combine.h"
 #include "tables/table.h"
 
-/* What elements answer that do the same to the same key right behind one that answered `first`, which
- * says whether the key is there now. */
+/* The outcome of elements that repeat an operation on a key right behind an element whose outcome is
+ * `first`: that outcome tells whether the key is there now. */
 BH_FN uint8_t bh_rest(uint32_t op, uint8_t first)
 {
     if (first == BH_NOT_DONE)
@@ -29,8 +28,8 @@ BH_FN uint8_t bh_rest(uint32_t op, uint8_t first)
                                                                : BH_OP_PRESENT(op));
 }
 
-/* The value that one element would bring to do the same as one with `so_far` and then one with
- * `value`; not cut off. */
+/* The value with which one element does what two would do, one with `so_far` and then one with `value`;
+ * not cut off to its width. */
 BH_FN uint64_t bh_join(uint32_t op, uint32_t value_bytes, uint64_t so_far, uint64_t value)
 {
     return bh_combine(BH_OP_JOINS(op), value_bytes, so_far, value);
@@ -53,8 +52,8 @@ BH_FN bh_outcome bh_act(uint32_t op, uint64_t given, uint32_t value_bytes, int *
     return outcome;
 }
 
-/* A value of an array, by its width; 0 where a table has none. Where a caller gave no array each element
- * brings 1: then they are to be counted. */
+/* A value of an array, by its width; 0 in a table without values. Where the caller gave no array,
+ * elements are counted: each brings 1. */
 BH_FN uint64_t bh_value_at(const void *values, uint32_t value_bytes, uint64_t at)
 {
     if (!value_bytes)
@@ -77,7 +76,7 @@ BH_FN uint64_t bh_run_end(const bh__runs *runs, uint64_t run)
     return run + 1 < runs->count ? runs->starts[run + 1] : runs->elements;
 }
 
-/* What has been done to elements, counted. */
+/* How many elements inserted, erased, assigned or were refused. */
 typedef struct bh_done {
     uint64_t inserted;
     uint64_t erased;
@@ -134,8 +133,8 @@ BH_FN void bh_effect_left(const bh__effects *e, uint64_t run)
     bh_set_value_at(e->after, r->value_bytes, run, value);
 }
 
-/* BH_EFFECTS_ANSWER. A run whose new key found no place is performed without one. Where what is left was
- * not done for another reason, nothing of the run was. */
+/* BH_EFFECTS_ANSWER. A run whose new key found no place is performed without a place, so its lookups have
+ * outcomes. Where the operation `left` was not done for another reason, no element of the run was. */
 BH_FN void bh_effect_answer(const bh__effects *e, uint64_t run)
 {
     const bh__runs *r = &e->runs;
@@ -158,7 +157,8 @@ BH_FN void bh_effect_head(const bh__effects *e, uint64_t run)
     e->heads[e->runs.starts[run]] = 1;
 }
 
-/* BH_EFFECTS_SHARE. `after` is the value that the run's key has now, where the operation tells. */
+/* BH_EFFECTS_SHARE. `after` is the value that the run's key has now, for operations that write it to
+ * values_out. */
 BH_FN void bh_effect_share(const bh__effects *e, uint64_t i)
 {
     const bh__runs *r = &e->runs;

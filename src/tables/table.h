@@ -28,7 +28,7 @@
 typedef enum bh_answer {
     BH_DONE,  /* finished: outcome and value are set */
     BH_NEXT,  /* go on at the region set */
-    BH_RETRY, /* someone else holds what I need; ask me again with the same region */
+    BH_RETRY, /* another thread holds what the step needs: call it again with the same region */
     BH_STALL  /* the table itself must change; nothing visible was changed */
 } bh_answer;
 
@@ -43,7 +43,7 @@ typedef struct bh_region {
     bh_tier tier;
 } bh_region;
 
-/* Operations of one slice are named by 16 bits. A build for tests may want slices of a few. */
+/* An operation's index in its slice has 16 bits. A build for tests may have slices of a few elements. */
 #ifndef BH_SLICE_MOST
 #define BH_SLICE_MOST 4096
 #endif
@@ -67,9 +67,9 @@ typedef struct bh__scratch {
 
 /* Hints of a slice. */
 #define BH_HINT_TURNOVER 1u /* many keys have been erased: see bh__hints_of */
-#define BH_HINT_LATER 2u    /* who would have to search for a place stalls: others search later */
+#define BH_HINT_LATER 2u    /* an operation stalls instead of searching for a place */
 #define BH_HINT_FINAL 4u /* placing: the table does not grow, so what finds no place is refused */
-#define BH_HINT_AGAIN 8u /* the policy has sent this slice round once, for room it saw */
+#define BH_HINT_AGAIN 8u /* the policy has had this slice run again once, because there was room */
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */
@@ -93,21 +93,21 @@ typedef struct bh__slice {
     const uint8_t *ops; /* NULL: all do `op` */
     uint16_t *list;
     const bh_system *system; /* to yield with, when everything in flight waits for other threads */
-    const char *target;      /* set by the kernels: who ran it */
+    const char *target;      /* set by the kernels: what ran it, see bh_table_stats */
     uint32_t count;
     uint32_t listed;
     uint32_t stalled;
     uint8_t op;
     uint8_t ordered;  /* run one after the other; a stall ends the slice */
-    uint8_t moved;    /* keys that were there have changed their places */
+    uint8_t moved;    /* keys that were in the table have been moved */
     uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */
     uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */
-    uint32_t refused; /* set by it: so many of the list, from its first on, were tried and cannot be
-                         done; what comes behind them was not tried */
-    uint64_t looks;   /* buckets that searches for a place may still look at; counted down */
-    uint64_t vain;    /* placing: how many of them searches without success looked at */
-    uint64_t vain_most; /* placing: after so many nobody searches any more */
+    uint32_t refused;   /* set by that pass: the first so many of the list were tried and cannot be
+                           done; those behind them were not tried */
+    uint64_t looks;     /* buckets that searches for a place may still look at; counted down */
+    uint64_t vain;      /* placing: how many looks searches without success have made */
+    uint64_t vain_most; /* placing: when `vain` is as large, no further search is made */
     uint64_t room;      /* new keys that may still be inserted; kernels count it up and down */
     uint64_t inserted;
     uint64_t erased;
@@ -170,21 +170,22 @@ typedef struct bh__runs {
 } bh__runs;
 
 /*
- * What runs come to: one operation on each key, where nobody else changes the table meanwhile. With
- * one operation for all elements its value is theirs joined, which primitives do, and what its
- * outcome is they share. With mixed ones:
+ * How runs are performed, each as one operation on its key, while nobody else changes the table. Lines
+ * without a name are done between these passes, by others.
+ *
+ * With mixed operations:
  *
  *              the keys of all runs are looked up: found, before
  *     LEFT     an item is a run, performed on the value found; what is left to be done with its key
  *              is one operation, `left`, which may be BH_FIND, with a value, `after`
- *              that is done: done
- *     ANSWER   an item is a run, performed once more: now its elements answer
+ *              that operation is done: done
+ *     ANSWER   an item is a run, performed once more: now outcomes and values of its elements are written
  *
- * With one operation:
+ * With one operation for all elements (primitives combine the values of a run into one):
  *
  *     HEADS    an item is a run: its first element is marked in `heads`, which is 0 before
- *              the marks before each element are counted, and the operation is done
- *     SHARE    an item is a sorted element: what it answers follows from its run's outcome
+ *              the marks before each element are counted, and each run's operation is done: done
+ *     SHARE    an item is a sorted element: its outcome follows from its run's outcome
  *
  * With one operation, and no values given:
  *
@@ -206,7 +207,7 @@ typedef struct bh__effects {
     void *after;
     const uint8_t *done;          /* of each run: the outcome of what was left */
     uint8_t *heads;               /* of each sorted element: 1 where it is the first of a run */
-    const uint64_t *heads_before; /* and how many of those are before it */
+    const uint64_t *heads_before; /* of each sorted element: how many heads are before it */
 } bh__effects;
 
 typedef struct bh__backend bh__backend;
@@ -215,11 +216,11 @@ typedef struct bh__policy bh__policy;
 /*
  * What searches for a place may cost (of designs that move keys to make room for others).
  *
- * In a table that may not grow a search in vain is repeated with every key that comes, and each looks
- * at thousands of buckets. So searches are paid for by an *allowance* of looks, a look being a bucket
- * that is read to see whether it is full. What changes the table's geometry fills the allowance up; a
- * key inserted adds one look to it, a key erased, which may have opened a way, a few. So what was
- * searched in vain is remembered, in one number, and refusing keys costs no more than placing as many.
+ * In a table that may not grow, each new key would repeat the searches that have failed before, and each
+ * of them reads thousands of buckets. So searches are paid for by an *allowance* of looks, a look being a
+ * bucket that is read to see whether it is full. A change of the table's geometry fills the allowance
+ * up; a key inserted adds one look to it, a key erased, which may have opened a path, a few. So one number
+ * remembers the failed searches, and refusing keys costs no more than placing as many.
  *
  *   up to sure_keys   every key finds a place, as the header promises. Only searches in vain are
  *                     charged: there are none, unless somebody sends keys that collide on purpose.
@@ -236,17 +237,18 @@ typedef struct bh__allowance {
 #define BH_LOOKS_OF_INSERT 1u
 #define BH_LOOKS_OF_ERASE 16u
 
-/* What a policy asks a backend for. A device may refuse: then nothing of it was done. */
+/* Whether something that a policy asks a backend for may fail. A device may refuse it: then nothing of it
+ * was done. */
 typedef enum bh__need {
-    BH_TRY, /* the caller has a way out, and is told */
-    BH_MUST /* it has none: a device that refuses is asked again, and lost when it refuses again */
+    BH_TRY, /* it may: the caller is told, and has a way out */
+    BH_MUST /* it may not: it is retried once, and if refused again the device counts as failed */
 } bh__need;
 
 /* What a context has for its tables. */
 struct bh__backend {
     bh_system system;
     bh__memory memory; /* near memory, in which tables lie */
-    bh__memory host;   /* the host's; the same on cores */
+    bh__memory host;   /* the host's; on cores the same as `memory` */
     bh_executor executor;
     const char *target;
     const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */
@@ -256,9 +258,9 @@ struct bh__backend {
     bh_status (*batch)(const bh__backend *, bh_table *, const bh__batch *);
     /* Runs a call in slices, as it is: what `batch` does where the policy has no say. */
     bh_status (*slices)(const bh__backend *, bh_table *, const bh__batch *);
-    /* Runs a pass over [0, items) in parts of `grain` items. What a pass takes as its argument
-     * begins with the pointer to the design's descriptor. This and the next two answer 0 when a
-     * device refused before it began; see bh__need. */
+    /* Runs a pass over [0, items) in parts of `grain` items. The argument of a pass begins with the
+     * pointer to the design's descriptor. `pass`, `clear` and `copy` answer 0 when a device refused
+     * before it began; see bh__need. */
     int (*pass)(const bh__backend *, const bh_table *, uint32_t pass, void *argument,
                 uint64_t items, uint64_t grain, bh__need);
     /* NULL, or whether the device still works: BH_OK, or BH_ERR_DEVICE and a sentence. */
@@ -270,7 +272,7 @@ struct bh__backend {
     /* NULL, or sorts pairs wherever they lie: bh_sort(), its arguments checked. */
     bh_status (*sort)(const bh__backend *, void *keys, uint32_t key_bytes, void *values,
                       uint32_t value_bytes, uint64_t n);
-    /* Copies pairs out, to where the caller has arrays, by the policy's export_pairs. */
+    /* Copies pairs to the caller's arrays, on the host or on the device, by the policy's export_pairs. */
     bh_status (*export_pairs)(const bh__backend *, bh_table *, uint64_t *at, void *keys,
                               void *values, uint64_t room, uint64_t *count);
 };
@@ -286,13 +288,13 @@ struct bh_table {
     const bh__policy *policy;
     const bh__kernels *kernels;
     bh_table_options options; /* as given, zeros replaced by what was chosen; `experimental` points
-                                 to the next */
+                                 to the next field */
     bh_experimental_options experimental;
     bh__gate gate;
 
-    /* Counts kept by slices with atomic additions; exact whenever no slice runs. `room` is what is
-     * left of the keys that may be there before the table grows, less what running slices have
-     * set aside: it never lets max_fill be passed. */
+    /* Counts kept by slices with atomic additions; exact whenever no slice runs. `room` is how many
+     * more keys there may be before the table grows, without those that running slices have set room
+     * aside for: so the fill never passes max_fill. */
     uint64_t room;
     uint64_t keys;
     uint64_t erases;            /* keys erased since the table was empty, grew or was built anew */
@@ -303,11 +305,11 @@ struct bh_table {
     /* Changed only with the gate held alone. */
     uint64_t slots;
     uint64_t max_keys;
-    uint64_t min_keys;        /* with fewer than that the policy is asked to shrink the table */
+    uint64_t min_keys;        /* with fewer keys the policy is asked to shrink the table */
     uint64_t floor_keys;      /* what capacity and reserve asked for */
-    uint64_t sure_keys;       /* so many keys find a place each: see bh__allowance */
+    uint64_t sure_keys;       /* up to so many keys, each finds a place: see bh__allowance */
     uint64_t bytes[BH_TIERS]; /* see budget.h */
-    uint64_t bytes_peak; /* the most that all of them and what growing or building needed were */
+    uint64_t bytes_peak; /* the highest sum of `bytes` and of what growing or building needed */
     uint64_t grows;
     uint64_t shrinks;
     uint64_t reseeds;
@@ -334,20 +336,21 @@ struct bh__policy {
     void (*destroy)(bh_table *table);
     /* The descriptor that slices get; fixed as long as the gate is held. */
     const void *(*geometry)(const bh_table *table);
-    /* The following are called with the gate held alone. When growing fails *may_grow becomes 0, and
-     * *why says how. */
+    /* The following are called with the gate held alone. When growing fails, *may_grow becomes 0, and
+     * *why the status that says why. */
     bh__resolved (*resolve)(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
     bh_status (*reserve)(bh_table *table, uint64_t keys);
-    /* Makes room for so many keys in all, which are about to come, as far as it can be had. NULL where
-     * `perform` is not. */
+    /* Makes room for `keys` keys in all, some of which are about to be inserted, as far as memory and
+     * budgets allow. NULL where `perform` is not. */
     void (*expect)(bh_table *table, uint64_t keys);
-    /* There are fewer than min_keys keys: make the table smaller, or min_keys. */
+    /* Called when there are fewer than min_keys keys: makes the table smaller, or min_keys. */
     void (*shrink)(bh_table *table);
-    /* Forget what reserve and capacity asked for, and make the table as small as its keys allow. */
+    /* Forgets what reserve and capacity asked for, and makes the table as small as its keys allow. */
     bh_status (*compact)(bh_table *table);
     bh_status (*clear)(bh_table *table);
-    /* Copies pairs from position *at on (0: the start) and moves it behind them; answers how many
-     * were copied, 0 only at the end or when room is 0; or, on a device, one of these two. */
+    /* Copies pairs from position *at on (0: the start) and moves *at behind them; answers how many
+     * were copied, 0 only at the end or when room is 0; or, on a device, BH__EXPORT_NO_MEMORY or
+     * BH__EXPORT_REFUSED. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
     /* A page of the table's memory that is like most others, to ask the system about. */
@@ -367,15 +370,15 @@ const bh__policy *bh__policy_of(bh_design design);
 /* Numbers from here on are for designs that builds for tests have (BH_MORE_DESIGNS in designs.h). */
 #define BH__DESIGNS_OF_TESTS 1000
 
-/* The one that BH_AUTO stands for. */
+/* The design that BH_AUTO stands for. */
 bh_design bh__design_chosen(void);
 
 /* The number of the i-th design of this version and, where `name` is not NULL, what it is called in the
  * public header; 0 behind the last. */
 bh_design bh__design_at(uint32_t i, const char **name);
 
-/* Takes up to `wanted` from a number that several slices share; nothing where it is 0 or, as a signed
- * number, below. */
+/* Takes up to `wanted` from a number that several slices share; nothing where that number is 0 or, as a
+ * signed one, negative. */
 static inline uint64_t bh__take(uint64_t *from, uint64_t wanted)
 {
     uint64_t left = bh__atomic_load(from, __ATOMIC_RELAXED);
@@ -388,7 +391,7 @@ static inline uint64_t bh__take(uint64_t *from, uint64_t wanted)
     return taken;
 }
 
-/* The same from the room for new keys, and gives back what was not used. */
+/* bh__take from the room for new keys; bh__room_give gives back what was not used. */
 static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
 {
     return bh__take(&table->room, wanted);
@@ -465,9 +468,9 @@ static inline void bh__leave_alone(bh_table *table, uint64_t since)
     bh__gate_leave_alone(&table->gate);
 }
 
-/* The number of keys by the slices that have settled, for those who hold the gate shared. A slice may
- * settle erasures of keys before the slice that inserted them has settled, and then the sum is below 0
- * for a moment. With the gate held alone `keys` itself is exact. */
+/* The number of keys as counted by the slices that have settled, for callers that hold the gate shared. A
+ * slice may settle erasures of keys before the slice that inserted them has settled, and then the sum is
+ * below 0 for a moment. With the gate held alone bh_table.keys itself is exact. */
 static inline uint64_t bh__keys_settled(const bh_table *table)
 {
     uint64_t keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
@@ -475,13 +478,13 @@ static inline uint64_t bh__keys_settled(const bh_table *table)
     return keys <= table->slots ? keys : keys >> 63 ? 0 : table->slots;
 }
 
-/* Which allowance the searches of a slice are charged to that begins now. */
+/* The allowance that a slice beginning now charges its searches to. */
 static inline bh__allowance *bh__allowance_of(bh_table *table)
 {
     return &table->allowance[bh__keys_settled(table) >= table->sure_keys];
 }
 
-/* The looks that it may make. */
+/* How many looks a slice beginning now may make. */
 static inline uint64_t bh__looks_allowed(bh_table *table)
 {
     const bh__allowance *a = bh__allowance_of(table);
@@ -492,7 +495,7 @@ static inline uint64_t bh__looks_allowed(bh_table *table)
     return a == table->allowance ? BH_LOOKS_FREE : (uint64_t)left;
 }
 
-/* Enters what changes have earned. */
+/* Adds to both allowances the looks that changes have earned. */
 static inline void bh__looks_earn(bh_table *table, uint64_t looks)
 {
     uint32_t i;
@@ -507,8 +510,9 @@ static inline void bh__looks_earn(bh_table *table, uint64_t looks)
     }
 }
 
-/* Takes looks for a slice, one for each of its elements, so that others have some too; gives back those
- * that it has not made. Searches that are not charged have all they want. */
+/* Takes looks for a slice, at most one for each element of a full slice, so that other slices have some
+ * too; bh__looks_give gives back those that it has not made. Searches that are not charged have as many
+ * as they want. */
 static inline uint64_t bh__looks_take(bh_table *table)
 {
     bh__allowance *a = bh__allowance_of(table);
@@ -528,8 +532,8 @@ static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
         bh__atomic_subtract(&a->left, looks, __ATOMIC_RELAXED);
 }
 
-/* What a slice that begins now is to know: whether so many keys have been erased that homes may have
- * room which their guests do not know of. How many was chosen, not tuned. */
+/* The hints of a slice that begins now: whether so many keys have been erased that homes may have room
+ * again while their guests still live elsewhere. The fraction was chosen, not tuned. */
 static inline uint32_t bh__hints_of(const bh_table *table)
 {
     const uint64_t erases = bh__atomic_load(&table->erases, __ATOMIC_RELAXED);

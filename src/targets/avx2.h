@@ -74,8 +74,8 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return (low | high << 4) >> first & ((1u << count) - 1);
 }
 
-/* Four words at a time are shuffled to the front. The first time it is those that would be left
- * over at the end, so that nothing is read or written beyond `count` words. */
+/* Four words at a time are shuffled to the front. The first group overlaps the next one where `count` is not
+ * a multiple of 4, so that nothing is read or written beyond `count` words. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
 #define BH_WORD(i) (uint32_t)(0x03020100u + 0x04040404u * (i))

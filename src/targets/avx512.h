@@ -50,7 +50,7 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return mask >> first & ((1u << count) - 1);
 }
 
-/* Packed in a register: packing on the way to memory is slow on some processors. */
+/* Packed in a register: a compressing store to memory is slow on some processors. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
     const __mmask16 all = (__mmask16)((1u << count) - 1);
@@ -81,7 +81,7 @@ BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
     }
 }
 
-/* Indexes are widened: as 4-byte words they would be signed, and could not be doubled. */
+/* Indexes are widened to 8 bytes: gathers take 4-byte indexes as signed, and doubling them would overflow. */
 BH_FN void bh_gather32(uint32_t *to, const void *from, const uint32_t *index, uint32_t count)
 {
     uint32_t i;

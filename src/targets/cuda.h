@@ -6,10 +6,10 @@
  * answer by a shuffle, so that all variables of an operation stay the same in all
  * lanes; lane i of 8 holds words 2i and 2i+1 of a line, of 16 or 32 word i % 16.
  *
- * A line that others may write is loaded past the first cache, and there what counts is the number
- * of requests: one for each line that an instruction of a warp touches. So where the four threads of
- * a quad want a line each, they read the four lines together, one after the other, 16 bytes each,
- * and then exchange the pieces: 4 requests and not 16.
+ * A line that other threads may write is loaded past the L1 cache, where the number of requests
+ * determines the cost: one for each line that an instruction of a warp touches. So where the four
+ * threads of a quad want a line each, they read the four lines together, one after the other, 16 bytes
+ * each, and then exchange the pieces: 4 requests and not 16.
  *
  *       line of     lane 0 1 2 3                          lane 0 1 2 3
  *       lane 0           a b c d    <- one instruction         a e i m
@@ -17,14 +17,14 @@
  *       lane 2           i j k l                               c g k o
  *       lane 3           m n o p                               d h l p
  *
- * The order of a line load: lanes meet before it, so that it comes after the acquiring load of the
- * lane that wants it, and after it behind a fence, so that this lane's next load or swap comes after
- * all lanes' parts.
+ * The order of a line load: the lanes synchronise before it, so that it comes after the acquiring load of
+ * the lane that wants the line; and after it behind a fence, so that this lane's next load or swap comes
+ * after all lanes' parts.
  *
- * With BH_CUDA_QUIET 1 loads and stores are plain: for kernels beside which nobody writes, as those
- * of lookups are (src/cuda/host/batch.c). What is loaded twice, to see whether it has changed, is loaded
- * once then. Insertions by region are such kernels, too (src/cuda/device/dycuckoo/by_region.h); where several threads
- * want one bucket there, what is loaded is no more than a hint, which a swap looks at again.
+ * With BH_CUDA_QUIET 1 loads and stores are plain, for kernels without concurrent writers, such as those of
+ * lookups (src/cuda/host/batch.c). Words that are otherwise loaded twice, to see whether they have changed,
+ * are loaded once then. Insertions by region are such kernels, too (src/cuda/device/dycuckoo/by_region.h);
+ * where several threads want one bucket there, a load is only a hint, which a compare-and-swap checks.
  */
 #ifndef BH_TARGETS_CUDA_H
 #define BH_TARGETS_CUDA_H
@@ -116,9 +116,9 @@ BH_FN void bh_store64(void *p, uint64_t value)
 }
 
 /*
- * Plain, so that a thread that reads the keys of a line finds them in the first cache. A store does
- * not pass the swap that took the lock: what is stored is known only when the swap has answered, and
- * it answers from the second cache, where all see the same.
+ * Plain, so that a thread that reads the keys of a line finds them in the L1 cache. A store cannot pass the
+ * swap that took the lock: it depends on the swap's answer, which comes from the L2 cache, where all
+ * threads see the same.
  */
 BH_FN uint32_t bh_read32(const void *p)
 {
@@ -192,7 +192,7 @@ BH_FN uint64_t bh_take64(void *p, uint64_t value)
     return bh_cuda_share64(before);
 }
 
-/* Waiting for memory is what the other warps of a processor are for. */
+/* No prefetch: while a warp waits for memory, the multiprocessor runs its other warps. */
 BH_FN void bh_bring(const void *p)
 {
     (void)p;
@@ -224,8 +224,8 @@ BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
     return a * b;
 }
 
-/* Voter coordination (Li and others, DyCuckoo, section V.C): those of a warp that were refused
- * together vote for one; which one, time decides, so that no order comes again and again. */
+/* Voter coordination (Li and others, DyCuckoo, section V.C): the threads of a warp that were refused
+ * together vote for one of them. The clock decides for which, so that no order repeats. */
 BH_FN int bh_turn(uint32_t refused)
 {
     uint32_t here, leader, skip;
@@ -239,9 +239,9 @@ BH_FN int bh_turn(uint32_t refused)
     leader = __shfl_sync(here, bh_first(leader), (int)bh_first(here));
     if (threadIdx.x % 32 / BH_CUDA_TILE != leader / BH_CUDA_TILE)
         return 0;
-    /* Other warps may want the same two buckets, the other way round, and thousands the same one:
-     * the more often they look, the longer it takes who has it to let go. So each waits for some
-     * time of its own, up to 64 ns at first, and up to 65 us in the end. */
+    /* Other warps may want the same two buckets in the opposite order, and thousands the same one: the
+     * more often they try, the longer it takes the holder to unlock it. So each waits for a time of its
+     * own, up to 64 ns at first, and up to 65 us in the end. */
     if (refused > 1) {
         const uint32_t mixed = ((uint32_t)clock() ^ blockIdx.x << 10 ^ threadIdx.x) * 0x9e3779b9u;
 
@@ -271,7 +271,7 @@ BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
     atomicOr(p, bits);
 }
 
-/* 4-byte words of a line that a lane holds; half of 32 lanes hold what the others hold. */
+/* 4-byte words of a line that a lane holds; of 32 lanes, half hold the same words as the other half. */
 #define BH_CUDA_WORDS (BH_CUDA_TILE < 16 ? 16 / BH_CUDA_TILE : 1)
 #if BH_CUDA_QUIET && BH_CUDA_TILE != 1
 #error "BH_CUDA_QUIET is for a thread per key"
@@ -295,8 +295,8 @@ BH_FN uint4 bh_cuda_load_piece(const void *p)
     return piece;
 }
 
-/* Between this lane and the one whose number differs in `bit`: of two pieces each keeps the one with
- * its own number, and gets what the other one has of that number. */
+/* An exchange between this lane and the one whose number differs in `bit`: of two pieces each lane keeps the
+ * one with its own number, and gets the piece of that number that the other lane has. */
 BH_FN void bh_cuda_exchange(uint32_t lanes, uint32_t bit, uint4 *low, uint4 *high)
 {
     const int upper = (threadIdx.x & bit) != 0;
@@ -310,7 +310,7 @@ BH_FN void bh_cuda_exchange(uint32_t lanes, uint32_t bit, uint4 *low, uint4 *hig
     *high = upper ? *high : give;
 }
 
-/* The four lanes of this quad take part. */
+/* The lines of the four lanes of this quad, which all take part. */
 BH_FN void bh_cuda_load_together(uint32_t lanes, const void *p, uint4 *piece)
 {
     __syncwarp(lanes);
@@ -376,7 +376,7 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
-/* Which lanes of this tile say yes; of those that hold words of their own. */
+/* Which lanes of this tile say yes, among those that hold words of their own. */
 BH_FN uint32_t bh_cuda_vote(int yes)
 {
     const uint32_t mask = bh_cuda_mask();
@@ -408,7 +408,7 @@ BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uin
 
 BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uint64_t key)
 {
-    /* Where both halves of a key are equal, its first word and the one behind it are. */
+    /* A key is equal where its first word is equal and the word behind it is, too. */
 #if BH_CUDA_TILE == 1
     uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32), mask = 0;
 

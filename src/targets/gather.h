@@ -1,5 +1,4 @@
-/* The gathering words with plain loads, for the targets without vector instructions that load from
- * many places. */
+/* bh_gather32, bh_gather64 and bh_differ32 with plain loads, for targets without gather instructions. */
 #ifndef BH_TARGETS_GATHER_H
 #define BH_TARGETS_GATHER_H
 

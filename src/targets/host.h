@@ -11,15 +11,15 @@
 #include "base/atomic.h"
 
 /* Operation text is always inlined: an instance is compiled for constant widths and a constant
- * kind of operation, and what does not apply must vanish from it. (Not with AddressSanitizer: there it
- * need not be fast, and it is compiled in a third of the time.) */
+ * kind of operation, and code that does not apply must vanish from it. (Not with AddressSanitizer, where
+ * it need not be fast, and compiles in a third of the time.) */
 #ifdef __SANITIZE_ADDRESS__
 #define BH_FN static inline __attribute__((unused))
 #else
 #define BH_FN static inline __attribute__((always_inline, unused))
 #endif
 
-/* But for what is long and rarely run. */
+/* Functions that are long and rarely run are not inlined. */
 #define BH_FN_RARE static __attribute__((noinline, unused))
 
 #define BH_BRINGS 1
@@ -48,7 +48,7 @@ BH_FN void bh_store64(void *p, uint64_t value)
     bh__atomic_store((uint64_t *)p, value, __ATOMIC_RELEASE);
 }
 
-/* Others may look on while a lock is held, so the order is that of all shared words. */
+/* Readers take no lock, so these have the order of all words on shared memory. */
 BH_FN uint32_t bh_read32(const void *p)
 {
     return bh_load32(p);
@@ -130,7 +130,7 @@ BH_FN uint64_t bh_multiply(uint64_t a, uint64_t b, uint64_t *high)
     return (uint64_t)product;
 }
 
-/* The packing words one by one, without branches. */
+/* bh_pack32 and bh_pack64 word by word, without branches. */
 BH_FN void bh_pack32_plain(void *to, const void *from, uint32_t count, uint32_t mask)
 {
     uint32_t *next = (uint32_t *)to;

@@ -1,7 +1,7 @@
 /*
  * The lines target: the scalar words, and a count of the lines that operations ask
  * memory for, so that it can be compared with what theory says. A step works on
- * one line, the one it was brought, so the hints are the place to count.
+ * one line, which was prefetched for it, so prefetches are the place to count.
  *
  * The library bulkhash_lines is built for tests and for the program bulkhash-bench-lines.
  */
@@ -27,7 +27,7 @@ BH_FN void bh_bring_to_write(const void *p)
     bh_bring(p);
 }
 
-/* Not memory of the table. */
+/* Not counted: the line is not of the table. */
 BH_FN void bh_bring_answer(const void *p)
 {
     (void)p;

@@ -6,7 +6,7 @@
 #ifndef BH_TARGETS_SCALAR_H
 #define BH_TARGETS_SCALAR_H
 
-/* The module for GPUs that needs none (tests/fake) runs this text. */
+/* The tests' fake module for GPUs (tests/fake) runs the text of this target. */
 #define BH_BLANKS 1
 
 #include "targets/prefetch.h"

@@ -5,8 +5,8 @@
  *
  * It is part of no program: the library bulkhash_sim is built for the tests alone,
  * with buckets of at most two slots, whose keys lie in the line's words 1 and 2.
- * Nobody compares the others, so they are not loaded: points before them would
- * multiply the schedules to be explored by four and find nothing.
+ * No step compares the other words, so they are not loaded: points before their
+ * loads would multiply the schedules to be explored by four and find nothing.
  */
 #ifndef BH_TARGETS_SIM_H
 #define BH_TARGETS_SIM_H

@@ -13,67 +13,67 @@
  *
  *   BH_TARGET_NAME             the target's name, a string
  *   BH_FN                      how a function of operation text is declared
- *   BH_FN_RARE                 the same for what is long and rarely run: it is not inlined
- *   BH_BRINGS                  1 where bh_bring does something, so that asking ahead pays
+ *   BH_FN_RARE                 the same for functions that are long and rarely run: they are not inlined
+ *   BH_BRINGS                  1 where bh_bring does something, so that prefetching pays
  *   BH_BLANKS                  1 where elements that are counted may have no values (slice.values is
- *                              NULL): each is 1. Where it is 0 slices have an array of ones instead,
- *                              because a test for it costs a kernel 4 to 7 instructions per key
- *   BH_QUIET                   1 where nobody else writes what a step reads: nothing need be looked at
- *                              twice or locked, and a step may be handed a copy of its region
+ *                              NULL): each brings 1. Where it is 0, slices have an array of ones instead,
+ *                              because a test for NULL costs a kernel 4 to 7 instructions per key
+ *   BH_QUIET                   1 where nobody else writes what a step reads: no meta word need be read
+ *                              again, no bucket locked, and a step may be given a copy of its region
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.
  *
  *   bh_load32, bh_load64       load with acquire: later accesses stay behind it
  *   bh_store32, bh_store64     store with release: earlier accesses stay before it
- *   bh_swap_if64(p, old, new)  if *p == old store new; 1 if it did. To take a lock with: acquire, and
- *                              behind all loads before it that acquire. One lane does it, all lanes
- *                              get the answer
+ *   bh_swap_if64(p, old, new)  compare-and-swap: if *p == old store new; 1 if it did. To take a lock
+ *                              with: acquire, and ordered behind all acquiring loads before it. One
+ *                              lane does it, all lanes get the answer
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
  *   bh_take64(p, value)        the same, and answers what was there before
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so
- *   bh_bring(p), bh_bring_to_write(p)   a hint that the line at p, of the table, is wanted soon
- *   bh_bring_answer(p)         the same for a line of the caller's that is to be written
+ *   bh_bring(p), bh_bring_to_write(p)   prefetch the line at p, of the table
+ *   bh_bring_answer(p)         prefetches a line of the caller's that is to be written
  *
- * Words on memory that nobody else writes meanwhile: it is this group's alone, or lies under a lock
- * that the group holds.
+ * Words on memory that nobody else writes meanwhile: it belongs to this group alone, or to a bucket whose
+ * lock the group holds.
  *
  *   bh_read32, bh_read64       load
- *   bh_write32, bh_write64     store. Whoever looks on without the lock sees it no earlier than the
- *                              lock taken, and before what the next bh_store64 stores
+ *   bh_write32, bh_write64     store. A reader without the lock sees the store no earlier than the lock
+ *                              bit, and no later than what the next bh_store64 stores
  *
  * Waiting.
  *
- *   bh_turn(refused)           whether the group shall take a step now, after so many in a row
+ *   bh_turn(refused)           whether the group shall take a step now, after `refused` steps in a row
  *                              that answered BH_RETRY. Where groups run in lockstep, as a GPU's do,
- *                              it lets one of those that were refused go first, or two that want
- *                              each other's buckets would refuse each other for ever; and whoever is
+ *                              it lets one of the refused groups go first; otherwise two that want
+ *                              each other's buckets would refuse each other for ever. A group that is
  *                              refused again and again waits a little
  *
  * Words of a team: the threads that do one item of a pass together, each of them all of the text. On a CPU
  * it is one thread.
  *
  *   bh_team_size(), bh_team_lane()   how many threads there are, and which of them this is
- *   bh_team_meet()             waits until all have come here; what they have written before it, each may
- *                              read behind it
+ *   bh_team_meet()             a barrier: waits until all threads of the team have come here; after it
+ *                              each may read what the others have written before it
  *   bh_team_or32(p, bits)      sets bits in a word that only the team writes meanwhile
  *
  * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
  *
  *   bh_line_stream(to, from)   copies a 64-byte line past the caches, where the target can; both are
  *                              aligned to 64 bytes. Others may write other lines beside it
- *   bh_stream_end()            what this thread has streamed is in place before what it does next:
- *                              to be called before it tells anybody that it has finished
+ *   bh_stream_end()            orders the lines that this thread has streamed before its later stores: to
+ *                              be called before it reports that it has finished
  *
  * Words on memory that nobody else writes meanwhile, or reads.
  *
  *   bh_pack32(to, from, count, mask)   copies those of the `count` 4-byte words at `from` whose
  *   bh_pack64(to, from, count, mask)   bits are set in the mask to `to`, one behind the other
  *                                      (8-byte words in the second). `count` is a constant, at most
- *                                      16, and the mask has no other bits; in vain, up to so many
- *                                      words at `to` may be written
+ *                                      16, and the mask has no bits above; all `count` words at
+ *                                      `to` may be overwritten
  *   bh_gather32(to, from, index, count)          to[i] is the index[i]-th 4-byte word at `from`;
  *   bh_gather64(to, from, stride, index, count)  in the second an 8-byte word, and from each to the
  *                                                next it is `stride` bytes, 8 or 16. Where index[i]

@@ -10,7 +10,7 @@ typedef struct bh_line {
     uint64_t word[8];
 } bh_line;
 
-/* Plain stores: they need no end. */
+/* Plain stores: bh_stream_end has nothing to do. */
 BH_FN void bh_line_stream(void *to, const void *from)
 {
     __builtin_memcpy(to, from, 64);

@@ -4,9 +4,9 @@
 
 #include "targets/words.h"
 
-/* 8-byte loads read what 4-byte stores wrote: outside C11's letter, and what every processor with
- * coherent caches does. Order: each load acquires, so a later load of the sequence number stays
- * behind all of them. */
+/* 8-byte loads read what 4-byte stores wrote: C11 does not allow that, but it works on every processor
+ * with coherent caches. Order: each load acquires, so a later load of the sequence number stays behind
+ * all of them. */
 BH_FN bh_line bh_line_load(const void *p)
 {
     const uint64_t *from = (const uint64_t *)p;

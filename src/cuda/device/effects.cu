@@ -1,4 +1,4 @@
-/* What runs of equal keys come to (bh__effects): a thread for each run, or each element. */
+/* The passes of bh__effects over runs of equal keys: a thread for each run, or each element. */
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
 

@@ -1,7 +1,7 @@
 /*
- * Lookups on a GPU: a thread for each key, with loads that take it that nobody writes meanwhile
- * (targets/cuda.h, BH_CUDA_QUIET): calls on a GPU hold the table's gate alone. Compiled for each design,
- * BH_THIS_DESIGN, whose operations change tables.
+ * Lookups on a GPU: a thread for each key. Loads are plain (targets/cuda.h, BH_CUDA_QUIET): a lookup may
+ * assume that there are no concurrent writers, because calls on a GPU hold the table's gate alone. Compiled
+ * for each design, BH_THIS_DESIGN, whose operations change tables.
  */
 #define BH_TARGET_CUDA 1
 #define BH_CUDA_QUIET 1

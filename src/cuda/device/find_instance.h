@@ -12,8 +12,8 @@ int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
     return (int)cudaGetLastError();
 }
 
-/* Whether the key of an element is to have its bit set: it would be inserted and is not there, or
- * any key is. All lanes of the warp come here. */
+/* Whether an element's key has its bit set: because the element would insert it and it is absent, or
+ * because the survey counts all keys. All lanes of the warp come here. */
 BH_FN int BH_GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
@@ -27,15 +27,15 @@ BH_FN int BH_GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
     return looks && op.outcome == BH_MISSING;
 }
 
-/* The element that stands for its `every` neighbours: none of a fixed place, for what lies in an
- * array may be periodic. */
+/* The element that stands for `every` neighbours: one at a different place each time, because an array may be
+ * periodic. */
 BH_FN uint64_t BH_GPU(sampled)(const bh__cuda_job *job, uint64_t item)
 {
     return item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
 }
 
-/* A key's bit is set by one of those that bring it, and that one counts: so equal keys count once,
- * and so do keys that share a bit. */
+/* Of the elements that set one bit only the first counts: so equal keys count once, and so do keys that
+ * share a bit. */
 __global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
 {
     const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;

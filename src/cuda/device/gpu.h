@@ -9,15 +9,15 @@
 struct bh__gpu {
     int device;
     int own_stream;
-    uint32_t threads; /* that it can run at a time */
+    uint32_t threads; /* how many the GPU can run at a time */
     cudaMemPool_t pool[BH_MEMORIES];
     cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
     cudaStream_t lane[BH_LANES];
     cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */
 };
 
-/* A call's thread may be at work on another GPU, and shall find itself there again. To be made at
- * the beginning of each function; `error` is 0, or why it cannot be done. */
+/* Makes a GPU the calling thread's current device, and the device before current again at the end of the
+ * function. To be made at the beginning of each function; `error` is 0, or why it cannot be done. */
 struct on_device {
     int device, before, error;
 
@@ -35,10 +35,10 @@ struct on_device {
     }
 };
 
-/* Threads of a block: by measurement 128 to 512 are alike. */
+/* Threads of a block: measured, 128 to 512 make no difference. */
 #define BH_CUDA_BLOCK 256u
 
-/* Blocks for so many threads. */
+/* How many blocks have `threads` threads. */
 static inline unsigned bh__gpu_blocks(uint64_t threads)
 {
     return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
@@ -49,10 +49,10 @@ static inline unsigned bh__gpu_blocks(uint64_t threads)
 #define BH_CUDA_ROUNDS 16u
 #endif
 
-/* Fewer elements are carried to their ends at once: a second launch would cost more. */
+/* Fewer elements are carried to their ends by one kernel: a second launch would cost more. */
 #define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
 
-/* Rounds of 32 elements for each warp: so many that all of the GPU has something to do. */
+/* Rounds of 32 elements for each warp: so few that all of the GPU has something to do. */
 static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
 {
     const uint64_t rounds = count / gpu->threads + 1;
@@ -97,7 +97,7 @@ typedef struct bh__gpu_kernels {
 /* clang-format on */
 
 typedef struct bh__gpu_schedule {
-    bh_design design; /* that it was compiled for */
+    bh_design design; /* the one that it was compiled for */
     bh__gpu_launch *slice[BH_SLICE_KINDS];
 } bh__gpu_schedule;
 

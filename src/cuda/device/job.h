@@ -1,6 +1,6 @@
 /*
- * What the kernels of slices share, whatever their schedule: counting what has happened,
- * room for new keys, lists of elements, the table's descriptor in shared memory.
+ * What the kernels of slices share, whatever their schedule: counts of what elements have done,
+ * room for new keys, lists of elements.
  */
 #ifndef BH_CUDA_DEVICE_JOB_H
 #define BH_CUDA_DEVICE_JOB_H
@@ -13,14 +13,14 @@ BH_FN uint64_t bh_cuda_group(void)
     return (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_CUDA_TILE;
 }
 
-/* What has happened to elements, counted. */
+/* How many elements have inserted, erased or assigned. */
 typedef struct bh_cuda_counts {
     uint32_t inserted;
     uint32_t erased;
     uint32_t assigned;
 } bh_cuda_counts;
 
-/* The same of one element, as bits of an answer. */
+/* What one element has done, as bits of an answer. */
 #define BH_CUDA_INSERTED 1u
 #define BH_CUDA_ERASED 2u
 #define BH_CUDA_ASSIGNED 4u
@@ -32,7 +32,7 @@ BH_FN void bh_cuda_count(bh_cuda_counts *counts, uint32_t happened)
     counts->assigned += happened & BH_CUDA_ASSIGNED ? 1 : 0;
 }
 
-/* Adds to a counter of all threads what the groups of this warp have counted, by one addition: with
+/* Adds what the groups of this warp have counted to a counter of all threads, by one atomic addition: with
  * one for each group an H200 inserted 1.1 G keys/s and not 3.3. */
 BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
 {
@@ -43,8 +43,8 @@ BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
         atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
 }
 
-/* To be called by all threads of a kernel when they have done what they do. `schedule` is a word of
- * module.h; where a slice is several kernels the first one's stays. */
+/* Adds a thread's counts to the job's. To be called by all threads of a kernel at its end. `schedule` is a
+ * BH__CUDA_ word of module.h; where a slice is several kernels, the first one's stays. */
 BH_FN void bh_cuda_enter(bh__cuda_job *job, uint32_t schedule, const bh_cuda_counts *counts)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0 && !job->schedule)
@@ -54,8 +54,8 @@ BH_FN void bh_cuda_enter(bh__cuda_job *job, uint32_t schedule, const bh_cuda_cou
     bh_cuda_add(&job->slice.assigned, counts->assigned);
 }
 
-/* Takes places for those groups of this warp that want one, by one addition; answers the
- * group's own. To be called by all lanes of a group. */
+/* Takes places for those groups of this warp that want one, by one atomic addition; answers this group's. To
+ * be called by all lanes of a group. */
 BH_FN uint64_t bh_cuda_take(uint64_t *counter, int wants)
 {
     const uint32_t here = __activemask(), lane = threadIdx.x % 32;
@@ -68,18 +68,19 @@ BH_FN uint64_t bh_cuda_take(uint64_t *counter, int wants)
     return first + bh_count(takers & ((1u << lane / BH_CUDA_TILE * BH_CUDA_TILE) - 1));
 }
 
-/* Whether there is room for a new key of this group: for all, or as many as take some of it. */
+/* Whether there is room for a new key of this group. Where there is not room for all, each group that wants
+ * some takes it. */
 BH_FN int bh_cuda_has_room(bh__cuda_job *job, int wants)
 {
     if (job->room >= job->count || !job->room)
         return job->room != 0;
-    /* What was taken long ago need not be asked for one by one. */
+    /* Where all room is taken already, no atomic is needed to see it. */
     if (*(volatile const uint64_t *)&job->room_taken >= job->room)
         return 0;
     return bh_cuda_take(&job->room_taken, wants) < job->room;
 }
 
-/* Lists an element as stalled, for the host to see to. */
+/* Lists an element as stalled, for the host to resolve. */
 BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
 {
     const uint64_t place = bh_cuda_take(&job->stalled_count, stalls);
@@ -88,7 +89,7 @@ BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
         job->stalled[place] = at;
 }
 
-/* Why elements stalled: few write that there is a reason which is not known yet. */
+/* Notes why elements stalled. Few threads write: only those with a reason that is not noted yet. */
 BH_FN void bh_cuda_reason(bh__cuda_job *job, int stalls, uint32_t reasons)
 {
     if (stalls && (reasons & ~*(volatile const uint32_t *)&job->slice.reasons))
@@ -102,20 +103,21 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 }
 
 /* What is known of an element when a kernel takes it up: nothing; that one step was not enough, in
- * most cases because home is full; that both buckets were full. The later ones come from lists. */
+ * most cases because home is full; that both buckets were full. In the last two cases elements come from
+ * lists. */
 #define BH_CUDA_FRESH 0
 #define BH_CUDA_HOME_FULL 1
 #define BH_CUDA_BOTH_FULL 2
 
-/* A name in the parking place: the element, and whether there is room for it. */
+/* The bit of a parked element's name that says that there is room for its key. */
 #define BH_CUDA_PARKED_ROOM (1u << 31)
-/* Whether there is has not been asked. */
+/* Whether there is room has not been asked yet. */
 #define BH_CUDA_ROOM_UNKNOWN 2
 
 /*
- * A build for tests (tests/histories/gpu.c) writes down when each element was first taken up and
- * when it was done, by the timer that all processors of the GPU share: behind a fence, so that by
- * then all see what it did.
+ * A build for tests (tests/histories/gpu.c) records when each element was first taken up and when it was
+ * done, by the timer that all multiprocessors of the GPU share. Each time is read behind a fence, so that by
+ * then all threads see what the element did.
  */
 #ifdef BH_CUDA_STAMPS
 static __device__ unsigned long long
@@ -153,7 +155,8 @@ BH_FN void bh_cuda_stamp_end(uint32_t at)
 }
 #endif
 
-/* Those of this warp that want to are added to a list, with what is known of the room for them. */
+/* Adds the elements of this warp that are to be parked to a stage's list, with what is known of the room for
+ * them. */
 BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
 {
     const uint64_t place = bh_cuda_take(&job->parked_count[stage - 1], parks);

@@ -7,25 +7,25 @@
  * together.
  *
  *   each     A group carries one element to its end. Nine of ten inserts end after one step, but of
- *            32 threads in lockstep some three need another bucket or a path of moves, and 29
- *            wait for them, in almost every warp.
- *   sift     Stages, a kernel each: the first step of every element; those that it did not finish,
- *            with both buckets; those whose buckets were full, with paths. What a stage leaves goes
- *            to a list on the device. It is what BH_SCHEDULE_AUTO does, but for large
- *            calls of one kind by a design's own schedule. See docs/decisions/0008.
+ *            32 threads in lockstep some three need another bucket or a path of moves, and the
+ *            other 29 wait for them, in almost every warp.
+ *   sift     Stages, a kernel each: the first step of every element; then the elements that it did not
+ *            finish, with both buckets; then those whose buckets were full, with paths. Elements that
+ *            a stage leaves go to a list on the device. BH_SCHEDULE_AUTO uses this schedule, except
+ *            for large calls that a design's own schedule takes. See docs/decisions/0008.
  *   lanes    Collaborative lanes (Khorasani and others, Stadium hashing, section IV; there it is
  *            called clStash), threads only. A warp has many elements. Each of its lanes begins one
- *            and takes the first step; if that does not finish it, its name is parked in shared
- *            memory, and the lane takes the next element. When 32 are parked, all lanes take one of
- *            those and carry it to its end: what is rare is done by 32 threads at once, too.
+ *            and takes the first step; if that does not finish the element, its name is parked in
+ *            shared memory, and the lane takes the next element. When 32 are parked, each lane takes
+ *            one of them and carries it to its end: so what is rare is done by 32 threads at once, too.
  *
  *              elements  ->  first step, 32 at a time  --done-->
  *                                 | not done
  *                                 v
  *                            parked: [ a b c ... ]     32 of them  ->  to the end
  *
- *            From the paper, with this difference: a parked element begins anew, so that 4 bytes
- *            are all that is kept of it; its bucket is still in the second cache.
+ *            From the paper, with this difference: a parked element begins anew, so that only its
+ *            4-byte name is kept; its bucket is still in the L2 cache.
  *   voter    Tiles only. A thread has an element of its own, and the tile works on its threads'
  *            elements one at a time; when one is refused (BH_RETRY) the tile goes on with
  *            another thread's. See in_turn below.
@@ -40,7 +40,7 @@
 #ifndef BH_CUDA_SLICES_ONLY
 #define BH_CUDA_SLICES_ONLY (BH_CUDA_TILE > 1)
 #endif
-/* Which schedule a compilation for slices only is for. */
+/* The schedule that a compilation for slices alone is for: one of these. */
 #define BH_CUDA_EACH 0
 #define BH_CUDA_LANES 1
 #define BH_CUDA_VOTER 2
@@ -52,7 +52,7 @@
 #error "collaborative lanes are for a thread per element, and the voter is for tiles"
 #endif
 
-/* What a kernel says of itself. */
+/* The word by which a kernel reports its schedule (module.h). */
 #define BH_CUDA_SCHEDULE                                                                           \
     (!BH_CUDA_SLICES_ONLY           ? BH__CUDA_SIFT                                                \
      : BH_CUDA_WAY == BH_CUDA_LANES ? BH__CUDA_LANES                                               \
@@ -87,9 +87,9 @@ BH_FN bh_answer BH_KERNEL(carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
 
 /*
  * Twins: the lanes of this warp that do the same to the same key, as the bits of a mask. Only the
- * first of them works, with a value that stands for all, and the others' answers follow
- * from its: as if the first had come first, the others behind it, and the last one last. Without
- * that, thousands of equal keys would wait for each other's lock one by one.
+ * first of them works, with a value that stands for all, and the outcomes of the others follow from its
+ * outcome: as if the lanes took effect in their order. Without that, the elements of an often repeated
+ * key would wait for its lock one by one.
  */
 BH_FN uint32_t BH_KERNEL(twins)(const bh__slice *slice, uint32_t at, uint32_t kind, uint32_t here)
 {
@@ -118,8 +118,8 @@ BH_FN BH_VALUE BH_KERNEL(twins_value)(const bh__slice *slice, uint32_t at, uint3
     return value;
 }
 
-/* The first of the twins is done, or not: gives the others its value, which is `value` unless its key was
- * `found`. */
+/* When the first of the twins has been done, gives its value to the others: the one that was read if its key
+ * was `found`, else `value`. */
 BH_FN void BH_KERNEL(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t twins, int done,
                                    int found, BH_VALUE value)
 {
@@ -133,7 +133,7 @@ BH_FN void BH_KERNEL(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t
         *answer = value;
 }
 
-/* The host wants to know of keys that are not there: their values stay as they were. */
+/* Tells the host that some key is missing: the values of missing keys stay as they were. */
 BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
 {
     if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
@@ -141,10 +141,10 @@ BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DE
 }
 
 /*
- * Carries the group's element from its stage to its end, or lists it as stalled; from
- * BH_CUDA_HOME_FULL on no further than to the next stage. `here` are the lanes that do so together;
- * `room` says whether there is room for a new key, or that it has not been asked. Answers what has
- * happened.
+ * Carries the group's element from its stage to its end, or lists it as stalled; in the stage
+ * BH_CUDA_HOME_FULL no further than to the next stage. `here` are the lanes that do so together;
+ * `room` says whether there is room for a new key, or that this has not been asked. Answers what the
+ * element has done, in BH_CUDA_ bits.
  */
 BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                                  uint32_t kind, int room, uint32_t here, int stage)
@@ -202,9 +202,9 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
 }
 
 /*
- * The schedule `each`: of all elements, or of those that an earlier kernel has parked. Of these a
- * group takes neighbours, one after the other: they may have been parked bucket by bucket
- * (scatter.h), and all lanes of a warp would want the same lock.
+ * The schedule `each`, of all elements, or of those that an earlier kernel has parked. A group takes
+ * neighbouring parked elements one after the other: elements may have been parked bucket by bucket
+ * (scatter.h), and if the lanes of a warp took neighbours, they would all want the same lock.
  */
 BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
@@ -238,9 +238,9 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
  * warp are still on theirs, and each round of the loop is a step of 32 elements, whichever these
  * are.
  *
- * (Equal keys are not looked for here: one of them finds a place, and the others find it.)
+ * (Equal keys are not looked for here: one of their elements finds a place, and the others find the key.)
  *
- * Those for whose search there is no allowance stall at their first step.
+ * Elements for whose searches there is no allowance stall at their first step.
  */
 BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 {
@@ -296,7 +296,7 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 #endif
 
 #if BH_CUDA_TILE == 1
-/* An element's first step; what has happened is counted. */
+/* An element's first step; *counts counts what it has done. */
 BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
                                  uint32_t kind, int room, bh_cuda_counts *counts)
 {
@@ -307,7 +307,7 @@ BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uin
 
     bh_cuda_stamp_begin(at);
     slice.room = room;
-    slice.hints = 0; /* guests are sent home by those that are carried on */
+    slice.hints = 0; /* guests are sent home in later stages only */
     answer = BH_DESIGN(step)(&slice, &op, kind, region.offset, &region);
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;
@@ -322,8 +322,8 @@ BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uin
     return answer;
 }
 
-/* What becomes of `count` of those that are parked. In the schedule `lanes` they are carried to
- * their ends; `sift` lists them for the next kernel. */
+/* Takes `count` parked elements. In the schedule `lanes` they are carried to their ends; `sift` lists them
+ * for the next kernel. */
 BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
                                  const uint32_t *parked, uint32_t count, int sifts)
 {
@@ -387,20 +387,20 @@ BH_FN void BH_KERNEL(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t round
 #endif
 
 #if BH_CUDA_WAY == BH_CUDA_VOTER
-/* What is kept of an element that was refused. */
+/* What is kept of an element whose step answered BH_RETRY. */
 typedef struct BH_KERNEL(refused) {
     BH_DESIGN(op) op;
     bh_region region;
 } BH_KERNEL(refused);
 
-/* The elements of a tile's threads: a bit for each thread, and the same in all of them. */
+/* The elements of a tile's threads: masks with a bit for each thread, the same in all threads. */
 typedef struct BH_KERNEL(turns) {
-    uint32_t left;    /* whose is not finished */
-    uint32_t begun;   /* of those, whose has been refused: it goes on from what was kept of it */
-    uint32_t room;    /* whose has room for a new key */
-    uint32_t done;    /* whose has an outcome */
+    uint32_t left;    /* threads whose element is not finished */
+    uint32_t begun;   /* of those, whose element was refused: it goes on from what was kept of it */
+    uint32_t room;    /* threads whose element has room for a new key */
+    uint32_t done;    /* threads whose element has an outcome */
     uint32_t last;    /* the number of the thread whose turn it was last */
-    uint32_t refused; /* so many answers in a row were BH_RETRY */
+    uint32_t refused; /* how many answers in a row were BH_RETRY */
 } BH_KERNEL(turns);
 
 /* Carries an element to its end, or until it stalls or is refused. */
@@ -452,16 +452,16 @@ BH_FN bh_answer BH_KERNEL(carry_on)(bh__cuda_job *job, bh__slice *slice, BH_KERN
  *                            b   d     d is done
  *                            b         b goes on with the step that was refused
  *
- * Whose turn it is: the next thread's, round and round, of those whose element is not finished. The papers
- * vote for that by a ballot in each round; here there is one at the beginning, because after it all threads
+ * Turns go round and round among the threads whose elements are not finished. The papers vote for the next
+ * thread by a ballot in each round; here there is one ballot at the beginning, because after it all threads
  * know of each element what became of it. Elements of one tile never want a lock at the same time, so
  * equal keys in a tile do not wait for each other, and need not be looked for (twins).
  *
- * A step that is refused holds nothing, and wants to be asked again with what the operation knows by
- * then. That lies in shared memory, in the place of the element's thread, whence all threads of the
- * tile take it at once when the element's turn comes.
+ * A step that was refused holds nothing, and is repeated later with what the operation knew then. That state
+ * is kept in shared memory, in the place of the element's thread, from where all threads of the tile read
+ * it when the element's turn comes.
  *
- * Only when each element left has been refused in a row does the tile wait (bh_turn): two tiles, in
+ * Only when all elements left have been refused in a row does the tile wait (bh_turn): two tiles, in
  * lockstep, may each want what the other one is about to take.
  */
 BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
@@ -486,8 +486,8 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
         uint32_t goes = 0;
         bh_answer answer;
 
-        /* One thread asks: were it all of them, each would draw a time to wait, and the tile would
-         * wait for the longest of these. */
+        /* One thread asks bh_turn: if all did, each would draw a time to wait, and the tile would wait
+         * for the longest of them. */
         if (lane == 0)
             goes = (uint32_t)bh_turn(turns.refused / bh_count(turns.left));
         if (!bh_cuda_share32(goes))
@@ -522,10 +522,10 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
 #endif
 
 /*
- * `sift`: each kind is three kernels, but for erasing, which needs no last stage. What a stage leaves is
- * in a list for the next. A fourth kernel carries the elements of small calls from their beginning
- * to their end; it is the only one of a design without stages. The other schedules have one kernel for
- * a kind.
+ * `sift` has three kernels for each kind of slice, except that erasing needs no last stage. Elements that a
+ * stage leaves are in a list for the next. A fourth kernel carries the elements of small calls from their
+ * beginning to their end; a design without stages has only that one. The other schedules have one kernel
+ * for each kind.
  */
 #if !BH_CUDA_SLICES_ONLY
 __global__ void BH_KERNEL(insert)(bh__cuda_job *job)

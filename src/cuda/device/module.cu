@@ -15,10 +15,10 @@ static int count(int *devices)
     return (int)cudaGetDeviceCount(devices);
 }
 
-/* Memory that was given back stays in its pool for the next one to take it, and is given to the device
- * where the pool has more than so much. Of tables' memory that is little: it would be missing elsewhere.
- * A call's temporary memory is wanted again by the next call, and mapping it anew takes 3 ms for each GB
- * on an H200, as long as building a table of as much: of that a sixteenth of the device's memory stays. */
+/* How much memory that was freed stays in its pool for the next allocation; the rest goes back to the device.
+ * Of tables' memory little stays, because other allocations may need it. A call's temporary memory is needed
+ * again by the next call, and mapping it anew takes 3 ms for each GB on an H200, as long as building a table
+ * of that size: of this memory a sixteenth of the device's stays. */
 #define POOL_KEEPS (256ull << 20)
 #define POOL_KEEPS_OF 16
 
@@ -41,7 +41,7 @@ static void close(bh__gpu *gpu)
     delete gpu;
 }
 
-/* The context's pools; what is done with the device's own is the program's business. */
+/* Makes the context's pools; the device's default pool is left to the program. */
 static int open_pools(bh__gpu *gpu)
 {
     uint64_t keeps[BH_MEMORIES] = {POOL_KEEPS, 0};
@@ -149,8 +149,8 @@ static int copy(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_
     return (int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu->lane[lane]);
 }
 
-/* One block. A copy of the runtime's would stand in line at the GPU's copy engine behind a part of
- * some caller's array, and the host, which waits for it, could not ask for the next in time. */
+/* One block. A copy by the runtime would wait at the GPU's copy engine behind a part of some caller's array,
+ * and the host, which waits for this copy, could not queue the next part in time. */
 static __global__ void carry_kernel(uint64_t *to, const uint64_t *from, uint32_t words)
 {
     uint32_t i;
@@ -176,7 +176,7 @@ static int follow(bh__gpu *gpu, uint32_t lane, uint32_t other)
     on_device here(gpu->device);
     int error = here.error;
 
-    /* Another thread may record the event anew before the lane waits for it: then it waits for
+    /* Another thread may record the event anew before the lane waits for it: then the lane waits for
      * more than it must. */
     if (!error)
         error = (int)cudaEventRecord(gpu->reached[other], gpu->lane[other]);
@@ -279,7 +279,7 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
 #include "tables/designs.h"
 
 #ifdef BH_CUDA_COMPARED
-/* The same kernels, but for those of slices. */
+/* The kernels with those of slices replaced by a schedule's. */
 static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedule *schedule)
 {
     bh__gpu_kernels all = *kernels;
@@ -290,8 +290,9 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
     return all;
 }
 
-/* NULL: not compiled for this schedule, this design or these widths. A schedule has one design and one
- * pair of widths, so that what is made for the first table holds for all. */
+/* The kernels of the schedule that the options ask for; NULL: it is not compiled for this design or these
+ * widths. A schedule has one design and one pair of widths, so the kernels made for the first table serve
+ * all. */
 static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, const bh_table_options *o)
 {
 #define BH_COMPARED_ROW(name, tile, way)                                                           \
@@ -328,7 +329,7 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
     on_device here(gpu->device);
     int error = here.error;
 
-    (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
+    (void)cudaGetLastError(); /* launches answer the last error, also one of an earlier call */
     if (error || !n)
         return error;
     if (k->by_region && k->rest[kind]) {

@@ -3,8 +3,8 @@
  * run (tables/table.h), and the function that launches it. An include-template: instance.h, and a
  * design's declaration (tables/declared.h).
  *
- * Of a pass that is run in a way of its OWN the design's part of this backend has the launching
- * function before this is included: BH_DESIGN(launch_TEXT)(gpu, job, items).
+ * For a pass that is run in a way of its OWN, the design's part of this backend defines the launching
+ * function BH_DESIGN(launch_TEXT)(gpu, job, items) before it includes this file.
  */
 #ifndef BH_CUDA_DEVICE_PASSES_H
 #define BH_CUDA_DEVICE_PASSES_H

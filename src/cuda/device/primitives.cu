@@ -2,13 +2,14 @@
  * The data-parallel primitives (primitives/primitives.h) on a GPU: CUB does the work, and what is
  * here fits it to the interface.
  *
- * Everything runs in the context's stream, and so does the temporary memory, which is taken and
- * given back in the order of the stream: giving it back does not wait. What a primitive answers with
- * (how many, the sum) is copied to the caller's variable and waited for; the others return as soon
- * as they are asked for. Counts are 64-bit.
+ * Everything runs in the context's stream. Temporary memory is allocated and freed in the order of the
+ * stream too, so freeing it does not wait. A number that a primitive answers (how many, the sum) is
+ * copied to the caller's variable and waited for; primitives without such a number return as soon as their
+ * work is queued. Counts are 64-bit.
  *
  * Errors: where there is no memory a primitive answers 0, and nothing has been written (but by
- * reduce_by_key to its outputs); so does a scatter of a partition that is refused. Any other error is noted in `lost` of the place: the table's later calls say that the GPU has failed.
+ * reduce_by_key to its outputs); a scatter of a partition that is refused does the same. Any other error is
+ * noted in `lost` of the place: the table's later calls say that the GPU has failed.
  */
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"
@@ -40,7 +41,7 @@ class run
         failed = bh__atomic_load(place->lost, __ATOMIC_RELAXED);
         if (!failed)
             note((cudaError_t)here.error);
-        (void)cudaGetLastError(); /* launches answer the last error, whoever made it */
+        (void)cudaGetLastError(); /* launches answer the last error, also one of an earlier call */
     }
 
     ~run()
@@ -70,14 +71,14 @@ class run
         return !failed;
     }
 
-    /* The caller has no other way to hear of what has failed. */
+    /* Notes an error that has no other way to the caller. */
     void lose()
     {
         if (!bh__atomic_load(place->lost, __ATOMIC_RELAXED))
             bh__atomic_store(place->lost, failed, __ATOMIC_RELAXED);
     }
 
-    /* The same behind a launch. */
+    /* Enters the error of a launch; answers whether there is none. */
     int launched()
     {
         return note(cudaGetLastError());
@@ -129,7 +130,7 @@ __device__ __forceinline__ uint64_t this_thread()
     return blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 }
 
-/* Calls the function with a word of so many bytes: 4 or 8; or 1 too. */
+/* Calls the function with a word of `bytes` bytes: 4 or 8. */
 template <typename F> auto of_width(uint32_t bytes, F function)
 {
     return bytes == 4 ? function((uint32_t)0) : function((uint64_t)0);
@@ -147,7 +148,7 @@ template <typename F> auto of_any_width(uint32_t bytes, F function)
 struct combine {
     bh_op op;
 
-    /* Of two words of one width. */
+    /* Combines two words of one width. */
     template <typename T> __device__ T operator()(T a, T b) const
     {
         return (T)bh_combine((uint32_t)op, sizeof(T), a, b);
@@ -176,7 +177,7 @@ uint64_t reduce(const bh__where *where, bh_op op, const void *values, uint32_t v
                                              combine{op}, none, r.stream);
         });
     });
-    /* It has no other way to say that there was no memory. */
+    /* reduce has no other way to say that there was no memory. */
     if (!r.answer(&result, out, sizeof result))
         r.lose();
     return result;
@@ -189,8 +190,8 @@ struct widen {
     }
 };
 
-/* The sum of all is the last sum and the last value; where sums take the place of values, that must
- * be kept. */
+/* The total is the last sum plus the last value; where sums overwrite values, the last value must be kept
+ * beforehand. */
 template <typename T> __global__ void keep_last(const T *values, uint64_t n, uint64_t *kept)
 {
     *kept = values[n - 1];
@@ -272,7 +273,7 @@ __global__ void scatter_kernel(const V *values, const I *indexes, uint64_t n, V 
         out[indexes[this_thread()]] = values[this_thread()];
 }
 
-/* Launches what takes a value and an index of these widths for each row. */
+/* Calls a function that launches a kernel for values and indexes of these widths. */
 template <typename F>
 void along_indexes(const bh__where *where, uint32_t value_bytes, uint32_t index_bytes, uint64_t n,
                    F launch)
@@ -354,7 +355,7 @@ void lower_bound(const bh__where *where, const void *keys, uint32_t key_bytes, u
  * caller has said where parts go; then rows are taken apart.
  * --------------------------------------------------------------------------------------------- */
 
-/* Rows: a key alone, both in 8 bytes, or both in 16. */
+/* Rows: a key alone, key and payload in 8 bytes, or both in 16. */
 struct row16 {
     uint64_t key;
     uint64_t payload;
@@ -376,7 +377,7 @@ __device__ void row_set(row16 &row, uint64_t key, uint64_t payload)
     row.payload = payload;
 }
 
-/* Of a row of 8 bytes that is all key the upper half is not wanted as a payload. */
+/* The key of a row. (Where a row of 8 bytes is all key, nobody asks for its payload.) */
 __device__ uint64_t row_key(const uint32_t &row)
 {
     return row;
@@ -532,7 +533,7 @@ template <typename F> int of_row(const bh__partition *p, F function)
     }
 }
 
-/* What count leaves for scatter: which of the two halves of the memory has the sorted rows. */
+/* What partition_count leaves for partition_scatter: which half of the memory has the sorted rows. */
 #define PARTITION_HALF(p) ((p)->rows_per_task)
 
 int partition_sort(run &r, bh__partition *p)
@@ -554,7 +555,7 @@ int partition_sort(run &r, bh__partition *p)
                                                        r.stream);
             })))
             return 0;
-        /* Both have gone through as many passes. */
+        /* Part numbers and rows have gone through the same number of passes. */
         PARTITION_HALF(p) = part.selector;
         partition_bounds<<<bh__gpu_blocks(p->how.parts), BH_CUDA_BLOCK, 0, r.stream>>>(
             part.Current(), p->n, p->how.parts, m.first, p->counts);
@@ -566,7 +567,7 @@ void partition_end(const bh__where *where, bh__partition *p)
 {
     run r(where);
 
-    /* Also when the GPU has failed: then it says so again. */
+    /* Also when the GPU has failed: then freeing reports that again. */
     if (p->tasks)
         (void)cudaFreeAsync(p->tasks, r.stream);
     p->tasks = nullptr;
@@ -623,14 +624,14 @@ template <typename T> __global__ void number_kernel(T *to, uint64_t n)
         to[this_thread()] = (T)this_thread();
 }
 
-/* Brings a column to where it is sorted in place. */
+/* Copies a column to where it is sorted in place. */
 int bring(run &r, void *to, const void *from, uint64_t bytes)
 {
     return to == from ||
            r.note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, r.stream));
 }
 
-/* Payloads where they are sorted: as given, or the rows' numbers. */
+/* Puts payloads where they are sorted: as given, or the rows' numbers. */
 int bring_payloads(run &r, const bh__sort *s)
 {
     if (!s->payload_bytes)

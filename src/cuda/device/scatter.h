@@ -2,9 +2,9 @@
  * Bringing the elements of a slice to regions of the table, for one pair of widths of one design. An
  * include-template: see instance.h, and tables/declared.h.
  *
- * An insertion that goes to its place by itself brings a line from memory and sends it back, and takes
- * its lock and stores into it by requests to the second cache, six or more of them. When a call has
- * nearly as many keys as the table has buckets, it is cheaper to bring the keys to the buckets:
+ * An insertion that goes to its place by itself reads a line from memory and writes it back, and needs six
+ * or more requests to the L2 cache to lock the line and store into it. When a call has nearly as many keys
+ * as the table has buckets, it is cheaper to bring the keys to the buckets:
  *
  *     elements     key, value            in the caller's order
  *        |  scatter      a row {key, value, index} to its part of up to 512
@@ -12,7 +12,7 @@
  *        |  scatter      the same once more, to its region
  *     regions      [. .][. .][. .] ...             of some hundred neighbouring buckets
  *        |
- *        what is done with the rows of a region is the design's business
+ *        the design does with the rows of a region what it has to
  *
  * All that is asked of the design is which region a key's place is in. In front of this file it has
  *
@@ -22,11 +22,11 @@
  *                                    `region`, the region's number. The design will want the bucket
  *                                    within the region as well, when it sorts the rows of a region
  *
- * A scatter does not count beforehand how many rows each part gets. A part has room for as many as it
- * should get and six times the square root of that, because a hash spreads keys as chance would. When
- * many elements have few different keys that does not hold; a row that finds no room in its part is
- * listed for the stage of kernels.h that carries elements from their beginning. Each block of a scatter
- * sorts 4,096 rows by their parts in shared memory first, so that they leave it some 16 at a time.
+ * A scatter does not count beforehand how many rows each part gets. A part has room for the expected number
+ * and six times the square root of that (six standard deviations), because a hash spreads keys as chance
+ * would. When many elements have few different keys that is not enough; a row that finds no room in its part
+ * is listed for the stage of kernels.h that carries elements from their beginning. Each block of a scatter
+ * first sorts 4,096 rows by their parts in shared memory, so that they are written some 16 at a time.
  *
  * Outcomes would be stores to random places. So the schedule writes the outcome that it presumes of most
  * elements for all of them at once (bh_scatter_mark), and afterwards only the outcomes that differ.
@@ -45,7 +45,7 @@
 #define BH_PART_BITS 8u
 #define BH_PART_REGIONS (1u << BH_PART_BITS)
 
-/* A scatter has so many destinations, at most; a thread of its blocks for each. */
+/* Destinations of a scatter, at most; its blocks have a thread for each. */
 #define BH_SCATTER_BITS 9u
 #define BH_SCATTER_PARTS (1u << BH_SCATTER_BITS)
 #define BH_SCATTER_THREADS BH_SCATTER_PARTS
@@ -53,7 +53,7 @@
 #define BH_SCATTER_ROWS_BITS 12u
 #define BH_SCATTER_ROWS (1u << BH_SCATTER_ROWS_BITS) /* of a block */
 
-/* Two scatters reach so many regions. */
+/* How many regions two scatters reach. */
 #define BH_SCATTER_REGIONS_MOST (BH_SCATTER_PARTS * BH_PART_REGIONS)
 
 /* 4-byte words of a row: the key, the value, the element's index. */
@@ -79,8 +79,8 @@ BH_FN uint32_t bh_scatter_shared(const void *p)
     return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* Brings words to shared memory, by all `threads` threads of a block; both begin at 16 bytes, and
- * none behind the last is read. */
+/* Copies words to shared memory, by all `threads` threads of a block; both arrays begin at multiples of 16
+ * bytes, and no word behind the last is read. */
 BH_FN void bh_scatter_bring_words(uint32_t *shared, const uint32_t *memory, uint32_t words,
                                   uint32_t threads)
 {
@@ -93,7 +93,7 @@ BH_FN void bh_scatter_bring_words(uint32_t *shared, const uint32_t *memory, uint
         bh_cuda_bring4(bh_scatter_shared(shared + last), (uint64_t)(uintptr_t)(memory + last));
 }
 
-/* What most elements of a slice will answer. */
+/* The outcome that most elements of a slice will have. */
 static __host__ __device__ inline uint8_t bh_scatter_presumed(const bh__cuda_job *job,
                                                               uint64_t count)
 {
@@ -129,13 +129,13 @@ typedef struct bh_scatter_plan {
     bh_cuda_parts parts[2]; /* the elements' if there are few regions: one scatter is enough */
 } bh_scatter_plan;
 
-/* So many rows a part or region may get when it should get `mean`. */
+/* How many rows a part or region may get when `mean` are expected. */
 static inline double bh_scatter_most(double mean)
 {
     return mean + 6 * sqrt(mean) + 16;
 }
 
-/* For so many regions, none of which should get more than `mean` rows. */
+/* Cuts the counters for `regions` regions, for each of which at most `mean` rows are expected. */
 static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, bh__arena *a, uint64_t regions,
                                            double mean)
 {
@@ -151,8 +151,8 @@ static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, bh__arena *a, 
     plan->parts[1].taken = (uint32_t *)bh__pointer(bh__cut(a, regions, sizeof(uint32_t)));
 }
 
-/* The memory of parts[0] has room for `least` rows at least: when all rows are in their regions it is
- * free for what the design makes of them. */
+/* Cuts the rows. The memory of parts[0] has room for at least `least` rows: when all rows are in their
+ * regions, it is free for the design's own use. */
 static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, bh__arena *a, uint64_t least,
                                        uint64_t row_bytes)
 {
@@ -213,10 +213,10 @@ typedef struct BH_SCATTER(tile) {
     uint32_t order[BH_SCATTER_ROWS]; /* part by part: the row's number, and above it the part's */
     uint32_t counts[BH_SCATTER_PARTS];
     uint32_t starts[BH_SCATTER_PARTS]; /* in `order` */
-    uint32_t places[BH_SCATTER_PARTS]; /* where the part's first row goes, less its start */
+    uint32_t places[BH_SCATTER_PARTS]; /* where the part's first row goes, minus its start */
 } BH_SCATTER(tile);
 
-/* The rows of a block: some elements of the slice, or of a part of `from`. Answers how many. */
+/* Brings the rows of a block: elements of the slice, or rows of a part of `from`. Answers how many. */
 BH_FN uint32_t BH_SCATTER(bring)(BH_SCATTER(tile) *t, const bh__cuda_job *job,
                                  const bh__slice *slice, const bh_cuda_parts *from)
 {
@@ -243,8 +243,8 @@ BH_FN uint32_t BH_SCATTER(bring)(BH_SCATTER(tile) *t, const bh__cuda_job *job,
 }
 
 /*
- * Rows to parts: from the slice's elements to part region >> shift, or from each part to its
- * BH_PART_REGIONS regions; blockIdx.y is the number of that part.
+ * Brings rows to parts: from the slice's elements to part region >> shift, or from each part to its
+ * BH_PART_REGIONS regions; blockIdx.y is the number of the part that they come from.
  */
 __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
     BH_SCATTER(kernel)(bh__cuda_job *job, const __grid_constant__ BH_DESIGN_REGIONS regions,
@@ -306,14 +306,14 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
     }
 }
 
-/* Whether blocks may have so much shared memory: more than any kernel has without asking. */
+/* Whether blocks may have so much shared memory: more than a kernel has by default. */
 static int BH_SCATTER(fits)(void)
 {
     return !cudaFuncSetAttribute(BH_SCATTER(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)sizeof(BH_SCATTER(tile)));
 }
 
-/* The elements to their regions, which are in plan->parts[1] then. The plan's counters are 0. */
+/* Brings all elements to their regions, which are in plan->parts[1] then. The plan's counters must be 0. */
 static int BH_SCATTER(all)(bh__gpu *gpu, bh__cuda_job *job, const BH_DESIGN_REGIONS *regions,
                            const bh_scatter_plan *plan, uint64_t count)
 {

@@ -1,14 +1,15 @@
 /*
- * The schedules that measurement did not choose, for 4-byte keys and values alone: an element for
- * each thread, an element for each tile of BH_CUDA_TILE threads, collaborative lanes, and
- * tiles with a voter: by BH_CUDA_TILE and BH_CUDA_WAY. See kernels.h. The build compiles this file once for each, and
- * bh_experimental_options.gpu_schedule picks one, to compare. BH_THIS_DESIGN is the one that BH_AUTO stands for.
+ * The schedules that were measured and not chosen, for 4-byte keys and values alone: an element for
+ * each thread, an element for each tile of BH_CUDA_TILE threads, collaborative lanes, and tiles with a
+ * voter; see kernels.h. The build compiles this file once for each, by BH_CUDA_TILE and BH_CUDA_WAY, and
+ * bh_experimental_options.gpu_schedule picks one, to compare. BH_THIS_DESIGN is the design that BH_AUTO
+ * stands for.
  */
 #define BH_TARGET_CUDA 1
 #define BH_CUDA_SLICES_ONLY 1
 #include "targets/target.h"
 
-/* Names of their own: all are linked together. */
+/* Each compilation has names of its own, because all are linked together. */
 #define NAMED3(name, tile, way) cuda_##tile##_##way##_##name
 #define NAMED2(name, tile, way) NAMED3(name, tile, way)
 #define BH_CUDA_KERNEL(name) NAMED2(name, BH_CUDA_TILE, BH_CUDA_WAY)

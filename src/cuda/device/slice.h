@@ -2,9 +2,9 @@
 #include "cuda/device/job.h"
 
 /*
- * The slice as an element begins with it, and the table's descriptor in shared memory: each
- * acquiring load makes a processor forget its first cache, and every key needs the seed and the
- * subtables. To be called by all threads of a block.
+ * The slice as an element begins with it. The table's descriptor is copied to shared memory, because every
+ * key needs the seed and the subtables, and each acquiring load invalidates a multiprocessor's L1 cache. To
+ * be called by all threads of a block.
  */
 BH_FN bh__slice BH_DESIGN(cuda_slice)(const bh__cuda_job *job)
 {

@@ -1,8 +1,8 @@
 /*
  * What changes a table on a GPU: operations, a thread for each element, and passes. The build compiles
- * this file for each design, BH_THIS_DESIGN, whose operations change tables; and of designs that have
- * them once more for tables that keep keys and values apart (BH_CUDA_APART 1), because these take as
- * long to compile as all the others.
+ * this file for each design, BH_THIS_DESIGN, whose operations change tables. Instances for tables that keep
+ * keys and values apart are compiled separately (BH_CUDA_APART 1), because they take as long to compile as
+ * all the others.
  */
 #define BH_TARGET_CUDA 1
 #include "targets/target.h"

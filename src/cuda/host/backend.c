@@ -6,9 +6,9 @@
  * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
  * stay on its stack, as they do for cores.
  *
- * What a GPU refuses before it has begun leaves everything as it was: who asked says so, or
- * undoes what led there (bh__need in tables/table.h). An error of what has begun is remembered: the
- * table is not what it was, and nobody knows what it is. Every later call on the context answers
+ * What a GPU refuses before it has begun leaves everything as it was: the caller reports that, or
+ * undoes what led there (bh__need in tables/table.h). An error in work that has begun is remembered: the
+ * table has changed, and what it holds is not known. Every later call on the context answers
  * BH_ERR_DEVICE.
  */
 #include "cuda/host/backend.h"
@@ -59,7 +59,7 @@ static void *reserve(void *state, uint64_t bytes)
     bh__cuda *cuda = (bh__cuda *)state;
     void *memory;
 
-    /* That there is none is no failure of the GPU. */
+    /* Lack of memory is no failure of the GPU. */
     return cuda->module->allocate(cuda->gpu, BH_MEMORY_TABLE, bytes, &memory) ? NULL : memory;
 }
 
@@ -133,7 +133,7 @@ static int cuda_copy(const bh__backend *backend, const bh__block *to, const bh__
  * pinned memory of calls
  * --------------------------------------------------------------------------------------------- */
 
-/* The least that is taken. */
+/* The least pinned memory that is taken at a time. */
 #define STAGED_LEAST (UINT64_C(1) << 16)
 
 int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory)
@@ -144,7 +144,7 @@ int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memor
 
     bh__gate_enter_alone(&cuda->staging, &cuda->backend.system);
     if (bytes > cuda->staged_bytes) {
-        /* Twice what there was, so that calls of growing length take it a few times only. */
+        /* At least twice as much as before, so that calls of growing length take memory a few times only. */
         if (bytes < 2 * cuda->staged_bytes)
             bytes = 2 * cuda->staged_bytes;
         bytes = bytes < STAGED_LEAST ? STAGED_LEAST : bytes;
@@ -216,7 +216,7 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
     error = m->carry(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
     if (!error)
         error = run(cuda, cuda->device_mailbox, argument);
-    /* Some of it runs, and nobody will know how far it came. */
+    /* Some of the launches run, and how far they came will not be known. */
     if (error < 0)
         error = bh__cuda_note(cuda, -error);
     if (!error) {
@@ -225,7 +225,7 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
             error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
         if (!error)
             error = m->wait(cuda->gpu, BH_LANE_RUN);
-        /* It has run, and nobody knows how far. */
+        /* The kernel has run, and what it did is not known. */
         (void)bh__cuda_note(cuda, error);
     }
     if (!error) {
@@ -251,7 +251,7 @@ static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
     return cuda->module->pass(cuda->gpu, run->kernels, run->pass, device_job, run->items);
 }
 
-/* On a GPU that is lost nothing is refused: whoever goes on will hear of it at the end. */
+/* On a GPU that is lost no pass is refused: the call goes on, and answers BH_ERR_DEVICE at its end. */
 static int cuda_pass(const bh__backend *backend, const bh_table *table, uint32_t pass,
                      void *argument, uint64_t items, uint64_t grain, bh__need need)
 {
@@ -288,7 +288,7 @@ static const bh__kernels *cuda_kernels(const bh__backend *backend, const bh_tabl
  * the context
  * --------------------------------------------------------------------------------------------- */
 
-/* What the host does for a GPU it does in the calling thread. */
+/* The backend's executor: what the host does for a GPU it does in the calling thread. */
 static uint32_t alone_width(void *state)
 {
     (void)state;

@@ -11,17 +11,17 @@ typedef struct bh__cuda {
     bh__backend backend; /* first: a backend pointer is a pointer to this */
     const bh__cuda_module *module;
     bh__gpu *gpu;
-    bh__gate mail;                 /* held alone by who uses the mailbox */
+    bh__gate mail;                 /* held alone by the thread that uses the mailbox */
     unsigned char *mailbox;        /* pinned host memory */
     unsigned char *device_mailbox; /* what it is copied to */
-    int shared_stream;             /* the stream is the caller's, who may have work in it */
+    int shared_stream;             /* the stream is the caller's, and may have other work in it */
     bh__gate staging;              /* held alone by the call that uses the memory behind it */
     unsigned char *staged;         /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;
-    bh_executor copiers;  /* whose threads copy between that and arrays of callers */
+    bh_executor copiers;  /* its threads copy between staged memory and the callers' arrays */
     bh__cuda_place place; /* for the primitives */
-    /* The number of the first error of the GPU: what was asked for has not been done, and what
-     * is in its tables is not known. Every later call says so. */
+    /* The number of the GPU's first error in work that had begun, 0: none. What its tables hold is not
+     * known since. Every later call says so. */
     int lost;
 } bh__cuda;
 
@@ -31,11 +31,11 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
                         const bh_system *system, const bh_executor *copiers);
 void bh__cuda_end(bh__cuda *cuda);
 
-/* Notes an error's number, if it is one; answers it. */
+/* Notes an error's number as `lost`, unless it is 0; answers the number. */
 int bh__cuda_note(bh__cuda *cuda, int error);
 
-/* What the caller has put into a stream of his own is done: to be waited for before the host looks at
- * an array of his. Answers 0 or an error. */
+/* Waits for what the caller has put into a stream of its own: to be called before the host looks at one of
+ * the caller's arrays. Answers 0 or an error. */
 int bh__cuda_catch_up(bh__cuda *cuda);
 
 /* BH_ERR_DEVICE with a sentence when the GPU was lost, else BH_OK. */
@@ -47,9 +47,9 @@ int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descri
                   int (*run)(const bh__cuda *cuda, void *device_job, void *argument),
                   void *argument);
 
-/* Pinned memory for copies of arrays that are not, kept for the next call: to take it from the
- * system costs milliseconds. One call has it at a time, which holds its table's gate already.
- * Answers 0 or an error, and then nothing is held. */
+/* Pinned memory for copies of arrays that are not pinned. It is kept for the next call, because taking it
+ * from the system costs milliseconds. One call has it at a time, and holds its table's gate already. Answers
+ * 0 or an error, and then nothing is held. */
 int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory);
 void bh__cuda_staging_leave(bh__cuda *cuda);
 

@@ -2,8 +2,8 @@
  * One call on arrays, on a GPU.
  *
  * The calling thread holds the table's gate alone from the call's beginning to its end: on a GPU
- * a call is one stream of kernels that fill all of it, so there is nothing to gain from two at
- * once, and lookups know that nobody writes (find.cu compiles them for that).
+ * a call is one stream of kernels that fill all of it, so there is nothing to gain from two calls at
+ * once, and a lookup may assume that there are no concurrent writers (find.cu compiles it for that).
  *
  * A call is cut into parts. Arrays on the device are used in place; of those on the host each
  * part is copied to the device and its answers back, while other parts run (ferry.c). A part runs
@@ -26,13 +26,13 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements of one launch. Lists of them take 4 bytes for each, four times; where that is too
- * much memory, a launch has a quarter of them. More are better: a schedule that goes through the
+/* Elements of one launch. Four lists of names take 4 bytes for each element; where that is too much
+ * memory, a launch has a quarter of the elements. More are better: a schedule that goes through the
  * whole table for each launch (scatter.h) finds more to do there. */
 #define PART_MOST (UINT64_C(1) << 26)
 #define PART_SPARING (PART_MOST / 4)
 
-/* Where arrays are on the host a part is no longer than that. */
+/* Elements of a part at most, where arrays are on the host. */
 #define COPIED_PART_MOST (UINT64_C(1) << 20)
 
 /* Lookups have no list; their names are 32-bit. */
@@ -64,8 +64,8 @@ int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count)
     return outcomes ? c->cuda->module->fill(c->cuda->gpu, outcomes, BH_NOT_DONE, count) : 0;
 }
 
-/* Runs a part and sends its answers. *told becomes the number of elements whose outcomes the caller
- * will have: of a part that fails halfway, those that say what was done. */
+/* Runs a part and sends its answers. *told becomes the number of elements whose outcomes the caller will
+ * have; in a part that fails halfway too, the outcomes say what was done. */
 static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 {
     const int lookups = c->kind == BH_SLICE_FIND;
@@ -90,11 +90,12 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
                                            : bh__call_change(c, s->count);
     if (lookups && status)
         return status;
-    /* What was asked for before something was refused may still be on its way to the answers. */
+    /* Work that was queued before something was refused may still write to the answers. */
     if (status)
         (void)c->cuda->module->wait(c->cuda->gpu, BH_LANE_RUN);
     error = bh__ferry_send(&c->ferry, s);
-    /* What has been done and cannot be told, asked for twice, is lost. */
+    /* When answers of work that has been done cannot be sent, even in a second try, the GPU counts as
+     * lost. */
     if (error && !lookups)
         error = bh__cuda_note(c->cuda, bh__ferry_send(&c->ferry, s));
     if (!lookups || !error)
@@ -126,7 +127,7 @@ static bh_status run_parts(bh__call *c)
     for (c->number = 0; told < c->n && !status; c->number++) {
         bh__slot *s = bh__ferry_slot(&c->ferry, c->number);
 
-        /* The first, and where there are no copies to overlap. */
+        /* The first part; and every part where there are no copies to overlap. */
         if (!s->full)
             (void)bh__ferry_bring(&c->ferry, s, told, bh__call_part_at(c, told));
         status = run_part(c, s, &told);
@@ -164,7 +165,7 @@ static bh_status refused_ops(const bh__call *c, int error)
                     c->cuda->module->message(error));
 }
 
-/* An array of operations on the device is looked at there. */
+/* Checks bh_apply's operations; an array of them on the device is checked there. */
 static bh_status check_ops(bh__call *c, const bh__batch *batch)
 {
     const bh__cuda_module *m = c->cuda->module;

@@ -1,35 +1,35 @@
 /*
- * The elements of a part, key by key: sorted by key, those of each key are done as one operation. So
- * it is for tables with BH_DUPLICATES_ORDERED, where elements of one key take effect in their order;
- * and for calls in which so many are equal that one by one they would wait for each other's lock
- * (0.1 us each on an H200, where 5,000 others are done meanwhile).
+ * The elements of a part, key by key: they are sorted by key, and those of each key are done as one
+ * operation. This way is for tables with BH_DUPLICATES_ORDERED, where elements of one key take effect
+ * in their order; and for calls in which so many keys are equal that their elements, one by one, would
+ * wait for each other's lock (0.1 us each on an H200, where 5,000 others are done meanwhile).
  *
  *     elements     7 add 1 | 9 add 2 | 7 add 5 | 7 add 3
  *     sorted       7: 0 2 3      9: 1           a run for each key: indexes, in the caller's order
  *     one each     7 add 9       9 add 2        launched as any other elements are
  *     answers      7: INSERTED, ASSIGNED, ASSIGNED      9: INSERTED
  *
- * Nobody else changes the table meanwhile, for a call holds its gate alone. So with mixed operations
- * what a run comes to can be found out beforehand: its key is looked up, its elements are performed on
+ * Nobody else changes the table meanwhile, because a call holds its gate alone. So with mixed operations
+ * the effect of a run can be found out beforehand: its key is looked up, its elements are performed on
  * the value found, and what is left to be done is one insertion, one erasure, or nothing (bh__effects
  * in tables/table.h). Such a run is one thread's work, however long it is; with one operation for all,
- * primitives share it among all threads. Ordered sums of floats, whose last bits depend on the order,
- * are performed as mixed operations are.
+ * primitives divide the work among all threads. Ordered sums of floats, whose last bits depend on the
+ * order, are performed as mixed operations are.
  *
- * Where an operation answers with values (BH_FIND_OR_INSERT) the one operation on a key does, into
- * the array that its value came from; from there its elements have it.
+ * Where an operation answers with values (BH_FIND_OR_INSERT), the one operation on a key writes its
+ * answer to the array that its value came from, and the key's elements copy it from there.
  *
- * Elements that find no room are NOT_DONE, and the others of their run are as if those had not been
- * there. A key that the run inserts and erases again needs no room.
+ * Elements that find no room are NOT_DONE, and the others of their run take effect as if those had not
+ * been there. A key that a run inserts and erases again needs no room.
  */
 #include "cuda/host/call.h"
 
 #include "base/error.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once: as many as fill a GPU, so that their arrays are not larger than its
- * second cache by much. Where there is no memory for them a quarter, and so on; no fewer than that.
- * Chosen, not tuned. */
+/* Elements that are sorted at once: enough to fill a GPU, and so few that their arrays are not much larger
+ * than its second-level cache. Where there is no memory for them, a quarter is tried, and so on; no fewer
+ * than AT_LEAST. Chosen, not tuned. */
 #define AT_A_TIME (UINT64_C(1) << 22)
 #define AT_LEAST (UINT64_C(1) << 12)
 
@@ -53,8 +53,8 @@ static int is_ordered(const bh__call *c)
     return c->table->options.duplicates == BH_DUPLICATES_ORDERED;
 }
 
-/* Whether runs are performed element by element on the value that their key has: mixed operations, and
- * sums that depend on the order of their parts. Else the values of a run are joined beforehand. */
+/* Whether runs are performed element by element on the value in hand: mixed operations, and ordered sums that
+ * depend on the order of their parts. Else the values of a run are joined beforehand. */
 static int in_hand(const bh__call *c)
 {
     return c->batch->ops || (BH_OP_ROUNDS(c->batch->op) && is_ordered(c));
@@ -138,7 +138,7 @@ static bh_status mark_heads(bh__call *c, const bh__where *where, const columns *
                : BH_ERR_MEMORY;
 }
 
-/* The elements as they are. */
+/* What is known of the elements before they are cut into runs. */
 static bh__effects begin_effects(const bh__call *c, const columns *k, uint64_t count)
 {
     const bh__work *w = &c->work;
@@ -163,7 +163,7 @@ static bh__effects begin_effects(const bh__call *c, const columns *k, uint64_t c
     return e;
 }
 
-/* Whether elements have anything to answer. */
+/* Whether elements need outcomes or values of their own. */
 static int tells(const bh__effects *e)
 {
     return e->runs.ops || e->runs.outcomes || e->runs.values_out;
@@ -238,7 +238,8 @@ static bh_status mark(bh__call *c, uint64_t runs)
     return error ? bh__call_failed(c, error) : BH_OK;
 }
 
-/* What has been done and cannot be told, asked for twice, is lost. */
+/* Writes the elements' outcomes and values. When those of work that has been done cannot be written, even in
+ * a second try, the GPU counts as lost. */
 static bh_status answer(bh__call *c, bh__effects_step step, const bh__effects *e)
 {
     const bh__cuda_module *m = c->cuda->module;
@@ -252,7 +253,7 @@ static bh_status answer(bh__call *c, bh__effects_step step, const bh__effects *e
     return bh__cuda_alive(c->cuda);
 }
 
-/* Runs the work's elements, of which there is room for all. */
+/* Runs the work's elements, for all of which there is memory. */
 static bh_status change_at_once(bh__call *c, uint64_t count)
 {
     bh__arena a = {(uint64_t)(uintptr_t)c->by_key.memory, 0};

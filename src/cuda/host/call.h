@@ -18,7 +18,7 @@
 
 #include "cuda/host/ferry.h"
 
-/* What is launched: elements of the part that is run, or what they come to key by key. */
+/* What is launched: elements of the part that is run, or one operation for each of their keys. */
 typedef struct bh__work {
     unsigned char
         *array[BH_ARRAYS]; /* as the device sees them; values are read from BH_ARRAY_VALUES */
@@ -27,7 +27,7 @@ typedef struct bh__work {
     int takes_room;
 } bh__work;
 
-/* Memory on the device for what elements come to key by key; see by_key.c. */
+/* Memory on the device for performing elements key by key; see by_key.c. */
 typedef struct bh__by_key {
     void *memory;
     uint64_t room; /* for so many elements at a time */
@@ -57,15 +57,16 @@ typedef struct bh__call {
     bh_schedule wanted; /* of what is launched */
     bh__work work;
     bh__by_key by_key;
-    uint32_t *names[4]; /* on the device: who is to run, who stalled, and two of the kernels' own */
+    uint32_t *names[4]; /* on the device: two for names of stalled elements, which take turns, and
+                           two of the kernels' own */
     int may_grow;
     int scarce;       /* there is less room than new keys, and the table cannot grow for them */
-    uint32_t vain;    /* how often in a row the policy could place none of those it saw to */
-    bh_status why;    /* what is refused is refused for */
+    uint32_t vain;    /* how often in a row the policy could place none of the elements it got */
+    bh_status why;    /* why elements are refused */
     bh_status status; /* the call's */
 } bh__call;
 
-/* How many elements the part that begins with that one has. */
+/* How many elements the part that begins with element `first` has. */
 static inline uint64_t bh__call_part_at(const bh__call *c, uint64_t first)
 {
     const uint64_t left = c->n - first;
@@ -75,7 +76,7 @@ static inline uint64_t bh__call_part_at(const bh__call *c, uint64_t first)
 
 /* --- batch.c ------------------------------------------------------------------------------------- */
 
-/* The work is that of the caller's elements, from one of the part that is run on. */
+/* Makes the work that of the caller's elements, from element `from` of the part that is run on. */
 void bh__call_use_part(bh__call *c, uint64_t from);
 
 /* Elements of a part, at most. */
@@ -84,8 +85,8 @@ uint64_t bh__call_part_most(const bh__call *c);
 /* Takes memory for copies of arrays, and on the device for names. Answers 0 or an error. */
 int bh__call_take(bh__call *c);
 
-/* Marks elements as not done: as long as they are not, and for good where they cannot. NULL: does
- * nothing. Answers 0 or an error. */
+/* Marks elements as not done, before they are run: those that cannot be done stay so. NULL: does nothing.
+ * Answers 0 or an error. */
 int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count);
 
 /* The error sentences for what the GPU refused (BH_ERR_DEVICE), and for memory that it did not give
@@ -108,17 +109,17 @@ const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule);
  * done or cannot be. Their outcomes, where asked for, have been marked as not done. */
 bh_status bh__call_change(bh__call *c, uint64_t count);
 
-/* Launches it as lookups. */
+/* Launches the work as lookups. */
 bh_status bh__call_look(bh__call *c, uint64_t count);
 
-/* Runs a part of lookups; once more, when it turns out that some keys are missing and that their
- * values must be there first. */
+/* Runs a part of lookups; once more, when it turns out that some keys are missing and the part's values must
+ * be on the device first (`patch` in ferry.c). */
 bh_status bh__call_run_lookups(bh__call *c);
 
 /* --- stalled.c ----------------------------------------------------------------------------------- */
 
-/* Has the policy see to the first elements of a list, which stalled for some of these reasons; *names and
- * *count become what is left. */
+/* Has the policy resolve the first elements of a list, which stalled for some of these reasons; *names and
+ * *count become those of the elements left. */
 bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint64_t *count);
 
 /* --- survey.c ------------------------------------------------------------------------------------ */
@@ -127,29 +128,29 @@ bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint
 #define BH_SAMPLE (UINT64_C(1) << 15)
 
 typedef enum bh__surveyed {
-    BH_SURVEY_NEW, /* keys that the elements would insert: they are not there */
+    BH_SURVEY_NEW, /* absent keys that the elements would insert */
     BH_SURVEY_ANY
 } bh__surveyed;
 
-/* How many different keys of that kind the work's elements from 0 on have, one of each `every`
- * of the array, `count` elements in all. Answers an error of the GPU, or 0 with *keys their
- * number, to a thousandth where they are many; 0 where there is no memory to count. */
+/* How many different keys of that kind there are among `count` of the work's elements: one of each `every`
+ * neighbours, from element 0 on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
+ * thousandth where they are many; *keys is 0 where there is no memory to count. */
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
                     uint64_t *keys);
 
 /*
  * Grows the table for the part that is to be run, when there may not be room for it; where the
- * device sees the whole call, and all of it inserts, for all that is left of it. Without that a
- * table grows by a quarter of what it has, and what found no room is launched again each time: 63
- * times from 1,000 keys to 50 million. Where it cannot grow, nothing is said: whoever finds no room
- * then learns why. Answers 0 or an error of the GPU.
+ * device sees the whole call, and all of it inserts, for all elements left of the call. Without that, a
+ * table grows by a quarter of what it has, and elements that found no room are launched again each time: 63
+ * times from 1,000 keys to 50 million. A failure to grow is not reported here: elements that find no room
+ * then get the reason. Answers 0 or an error of the GPU.
  */
 int bh__call_make_room(bh__call *c, const bh__slot *s);
 
 /* --- by_key.c ------------------------------------------------------------------------------------ */
 
-/* Takes memory for elements key by key. Without it those whose order does not count run as they are
- * (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
+/* Takes memory for performing elements key by key. Without it, elements whose order does not count run as
+ * they are (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
 bh_status bh__by_key_begin(bh__call *c);
 void bh__by_key_end(bh__call *c);
 

@@ -1,6 +1,6 @@
 /*
- * Export on a GPU: the policy copies pairs to the device's side of the caller's arrays, a part at a time,
- * and while it does, the parts before are on their way to the caller.
+ * Export on a GPU: the policy copies pairs to the device's side of the caller's arrays, a part at a time;
+ * meanwhile the parts before are on their way to the caller.
  */
 #include "cuda/host/call.h"
 

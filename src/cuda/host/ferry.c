@@ -1,35 +1,35 @@
 /*
- * Copies of a call's arrays that lie on the host, beside the work on them.
+ * Asynchronous copies of a call's arrays that lie on the host, while the GPU works on other parts.
  *
  * A part takes a slot: memory on the device, and a lane of the GPU's (module.h). While the
- * GPU runs one part the next one is on its way there, and the answers of the one before come back,
- * at once, for the bus has two directions:
+ * GPU runs one part, the next one is on its way to the device, and the answers of the part before come
+ * back at the same time, because the bus has two directions:
  *
  *     slot 0   [bring 0][ run 0 ][send 0]         [bring 3][ run 3 ][send 3]
  *     slot 1            [bring 1][ run 1 ][send 1]         [bring 4][ run 4 ] ...
  *     slot 2                     [bring 2][ run 2 ][send 2]         [bring 5] ...
  *
  *   begin    once a call: has all lanes follow the context's stream
- *   bring    asks for the copies there
- *   run      has the stream follow the slot's lane: what is launched from now on sees them
+ *   bring    queues the copies to the device
+ *   run      has the stream follow the slot's lane: what is launched from now on sees the copies
  *   patch    (see below)
- *   send     asks for the copies back: the host has waited for what it launched
+ *   send     queues the copies back: the host has waited for what it launched
  *   finish   waits for the lane: the caller has the answers, the slot is free
  *
  * All copies of a slot stand in one lane, so nothing else is needed to keep them in order. The host
  * finishes the last part but one and brings the next while the GPU runs this one (batch.c).
- * A call that is one part has nothing to overlap: its slot's lane is the stream itself, and nobody
- * follows anybody.
+ * A call that is one part has nothing to overlap: its slot's lane is the stream itself, and no lane
+ * follows another.
  *
  * The copy engine reads and writes pinned memory only. For other arrays each slot has pinned
- * memory besides, and threads of the host copy between them in `bring` and `finish`: so that
- * too runs beside the GPU's work.
+ * memory besides, and threads of the host copy between array and pinned memory in `bring` and
+ * `finish`: so these copies overlap with the GPU's work too.
  *
  * Values that a lookup writes. A missing key leaves its value as it is, on the host too; but in
  * most calls no key is missing, and copying all values to the device for nothing would take as
- * long as the keys. So they are not brought. When it turns out that keys of a part were missing, its
+ * long as copying the keys. So values are not brought. When keys of a part turn out to be missing, its
  * values are brought after all, and the part is run once more (`patch`); and the parts that follow
- * bring theirs at once, until one has no missing keys.
+ * bring their values at once, until one has no missing keys.
  */
 #include "cuda/host/ferry.h"
 
@@ -164,8 +164,8 @@ unsigned char *bh__ferry_seen(const bh__ferry *f, int which)
  * the steps
  * --------------------------------------------------------------------------------------------- */
 
-/* What the caller has put into the stream before comes before all copies: those of the GPU, and,
- * where there is pinned memory between, those of this thread. */
+/* What the caller has put into the stream before is done before all copies: those of the GPU, and, where
+ * there is pinned memory between, those that the host's threads make. */
 int bh__ferry_begin(bh__ferry *f)
 {
     const bh__cuda_module *m = f->cuda->module;
@@ -179,7 +179,7 @@ int bh__ferry_begin(bh__ferry *f)
     return error;
 }
 
-/* Asks for copies to the device of those arrays that are used in one of these ways. */
+/* Queues copies to the device of the arrays that are used in one of these ways. */
 static int bring_arrays(bh__ferry *f, bh__slot *s, uint32_t uses)
 {
     int error = 0, i;
@@ -202,7 +202,7 @@ static int bring_arrays(bh__ferry *f, bh__slot *s, uint32_t uses)
     return error;
 }
 
-/* An error is kept: it is one of the part that could not be brought, which comes later. */
+/* An error is kept in the slot: it belongs to the part that could not be brought, which runs later. */
 int bh__ferry_bring(bh__ferry *f, bh__slot *s, uint64_t first, uint64_t count)
 {
     s->first = first;
@@ -258,7 +258,7 @@ int bh__ferry_send(bh__ferry *f, bh__slot *s)
     return error;
 }
 
-/* What has been done and cannot be told is lost. */
+/* When answers of work that has been done cannot be copied, the GPU counts as lost. */
 int bh__ferry_finish(bh__ferry *f, bh__slot *s)
 {
     int error = 0, i;

@@ -20,13 +20,13 @@ enum {
 typedef enum bh__array_use {
     BH_USE_IN = 1,
     BH_USE_OUT = 2,
-    /* Written, but what belongs to missing keys stays as it is: read, where there are any. */
+    /* Written, but the values of missing keys stay as they are: where keys are missing it is read too. */
     BH_USE_PATCH = 4
 } bh__array_use;
 
 /* An array of the call, as the caller has it. */
 typedef struct bh__freight {
-    unsigned char *caller; /* NULL: not there */
+    unsigned char *caller; /* NULL: the caller gave none */
     uint32_t bytes;        /* of an element */
     uint32_t use;
     bh__where_is where;
@@ -38,11 +38,11 @@ typedef struct bh__slot {
     uint32_t lane;                    /* has all copies of this slot, so they are in order */
     uint8_t full;                     /* the part was brought, and is yet to be run */
     uint8_t patched;                  /* arrays of BH_USE_PATCH were brought with it */
-    uint8_t busy;                     /* the lane has been asked for something */
-    uint8_t sent;                     /* even for all answers of the part */
+    uint8_t busy;                     /* copies have been queued in the lane */
+    uint8_t sent;                     /* the copies of all answers of the part are among them */
     int error;                        /* the part could not be brought */
-    unsigned char *device[BH_ARRAYS]; /* for arrays of the host: the part of it on the device */
-    unsigned char *pinned[BH_ARRAYS]; /* and, for those that copies cannot reach, on its way */
+    unsigned char *device[BH_ARRAYS]; /* for arrays on the host: the part's copy on the device */
+    unsigned char *pinned[BH_ARRAYS]; /* and, for arrays that are not pinned, its pinned copy */
 } bh__slot;
 
 typedef struct bh__ferry {
@@ -64,11 +64,11 @@ bh_status bh__ferry_enter(bh__ferry *f, int which, const void *caller, uint32_t 
 /* Whether some array is on the host. */
 int bh__ferry_on_host(const bh__ferry *f);
 
-/* Takes memory for parts of `part` of `n` elements, and so many bytes on the device `besides`.
- * Answers 0 or an error. Called, like all that follows, with the table's gate held. */
+/* Takes memory for parts of `part` of `n` elements, and `besides` bytes more on the device: *more. Answers 0
+ * or an error. Called, like all that follows, with the table's gate held. */
 int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, void **more);
 
-/* Gives it back, when nothing is on its way any more. Answers 0 or an error. */
+/* Gives that memory back, when no copy is on its way any more. Answers 0 or an error. */
 int bh__ferry_give(bh__ferry *f);
 
 /* The slot of the part with that number. */

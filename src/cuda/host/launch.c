@@ -3,19 +3,19 @@
  * again with growth between, until all are done or cannot be (bh__call_change). While the GPU works on
  * a part, the host brings the next one.
  *
- * Room for new keys: where there is enough for all elements of a launch, each has its own. Otherwise
- * each takes one of what there is before it begins, and an element that got none stalls when it turns
- * out to need it. So max_fill is never passed.
+ * Room for new keys: where there is enough for all elements of a launch, each has room for its key.
+ * Otherwise each element takes room for one key before it begins, as long as there is some, and an element
+ * that got none stalls when it turns out to need it. So max_fill is never passed.
  */
 #include "cuda/host/call.h"
 
 #include <string.h>
 
-/* So often in a row the policy may find no place for any of those it sees to before the call gives up. */
+/* How often in a row the policy may find no place for any element that it gets, before the call gives up. */
 #define VAIN_MOST 16u
 
-/* While the GPU works on a part: finishes the last but one, and brings the next one into its slot.
- * Errors come up when that part is run, or because the GPU is lost. */
+/* While the GPU works on a part: finishes the last part but one, and brings the next one into its slot.
+ * Errors show when the next part is run, or because the GPU is lost. */
 static void bring_next(bh__call *c)
 {
     const uint64_t next = c->ferry.now->first + c->ferry.now->count;
@@ -44,8 +44,8 @@ static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
     return error;
 }
 
-/* The looks that the searches of a launch have made, or more: where they are not a stage of their own
- * whoever stalled may have searched. */
+/* An upper bound of the looks that the searches of a launch have made: where searches are not a stage of
+ * their own, every element that stalled may have searched. */
 static uint64_t looks_of(const bh__cuda_job *job)
 {
     const uint64_t searched = job->parked_count[1] ? job->parked_count[1] : job->stalled_count;
@@ -92,7 +92,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->slice.moved = job->moved != 0;
     if (!error && allowance != table->allowance)
         bh__looks_spend(allowance, looks_of(job));
-    /* What is launched again, for it stalled, is few: the part ran as it did the first time. */
+    /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = names ? table->target : bh__schedule_name(c->cuda, job->schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
@@ -144,8 +144,8 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         if (status || !count)
             return status;
         if (!c->may_grow && !c->table->room) {
-            /* Where there was none from the beginning nobody has moved anything, and all that
-             * stalled do need room. Else once more, to be sure of that. */
+            /* If there was no room from the beginning, no key has moved, and all elements that stalled
+             * do need room. Otherwise they are launched once more, to be sure of that. */
             if (!job.room) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
@@ -153,16 +153,17 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         } else if (!c->table->room ||
                    (job.schedule != BH__CUDA_REGIONS &&
                     !(job.slice.inserted | job.slice.erased | job.slice.assigned))) {
-            /* As long as some are done it helps to launch the others again: there is room, and
-             * keys have moved. So it does when room was given to whole regions or to none. When it
-             * helps nobody, one thread looks further for a few, if searches are still allowed. */
+            /* As long as some elements were done, it helps to launch the others again: there is room, and
+             * keys have moved. It also helps when room was given to whole regions or to none. When no
+             * element was done, one thread searches further for a few, if searches are still allowed. */
             if (!c->may_grow && !bh__looks_allowed(c->table) &&
                 !(job.slice.reasons & BH_REASON_ROOM)) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
             status = bh__call_resolve(c, job.slice.reasons, &stalled, &count);
-            /* Each time one thread has searched far in vain for some: the others stay undone. */
+            /* After VAIN_MOST times in a row at which one thread has searched in vain, the others stay
+             * undone. */
             if (status || !count || c->vain >= VAIN_MOST)
                 return status;
         }

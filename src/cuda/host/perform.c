@@ -2,10 +2,10 @@
  * Calls that are not a launch for each element: those that change a table on a GPU, of designs that
  * perform their calls themselves (HashFight), and sorting.
  *
- * The policy of such a design works with passes and primitives on arrays in device memory. Arrays that lie there are
- * used in place; those on the host are copied there as a whole, because a table that is built at
- * once is built best of all pairs, or, where that would be too much, in as large parts as there is
- * memory for. The table's gate is the policy's affair.
+ * The policy of such a design works with passes and primitives on arrays in device memory. Arrays that lie
+ * there are used in place. Those on the host are copied there as a whole, because a table that is built by
+ * one call is best built of all pairs at once, or, where that would be too much, in parts as large as there
+ * is memory for. The policy takes the table's gate itself.
  *
  * Lookups of such tables run as those of other designs do: see batch.c.
  */
@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "storage/arena.h"
 
-/* A part has so many elements at least, or the call fails; and at most, so that the table has
- * memory left to work in. Chosen, not tuned. */
+/* Where there is no memory for a part of PART_LEAST elements the call fails; a part has at most PART_MOST, so
+ * that the table has memory left to work in. Chosen, not tuned. */
 #define PART_LEAST (UINT64_C(1) << 16)
 #define PART_MOST (UINT64_C(1) << 28)
 
@@ -25,12 +25,12 @@ enum { KEYS, VALUES, OUTCOMES, OPS, ARRAYS };
 
 /* An array of the call: where the caller has it, and a copy of a part of it on the device. */
 typedef struct carried {
-    unsigned char *caller; /* NULL: not there */
-    unsigned char *device; /* NULL: the array is there, and used in place */
+    unsigned char *caller; /* NULL: the caller gave none */
+    unsigned char *device; /* NULL: the array is on the device, and used in place */
     uint64_t bytes;        /* of an element */
     int on_host;
-    int in; /* is read, is written */
-    int out;
+    int in;  /* the array is read */
+    int out; /* it is written */
 } carried;
 
 typedef struct load {
@@ -158,7 +158,8 @@ static int copy_out(const load *l, uint64_t first, uint64_t count)
     return error ? error : waited;
 }
 
-/* Copies answers out. What has been done and cannot be told, asked for twice, is lost. */
+/* Copies answers out. When those of work that has been done cannot be copied, even in a second try, the GPU
+ * counts as lost. */
 static int end_part(const load *l, uint64_t first, uint64_t count)
 {
     const int error = copy_out(l, first, count);
@@ -175,7 +176,7 @@ static void mark_rest(const load *l, uint64_t first, uint64_t n)
         memset(a->caller + first, BH_NOT_DONE, n - first);
     else if (a->caller)
         (void)l->cuda->module->fill(l->cuda->gpu, a->caller + first, BH_NOT_DONE, n - first);
-    /* Nothing is on its way to or from the caller's arrays any more. */
+    /* After this no copy to or from the caller's arrays is on its way any more. */
     (void)wait(l);
 }
 

@@ -19,15 +19,15 @@
  *     all others                                             one kernel
  *
  * But while a table has less room than there are new keys, and cannot grow for them, BH_SCHEDULE_AUTO
- * means BH_SCHEDULE_WINDOW, which is the same without regions: region after region would fill the first
- * ones to the brim, with paths of moves, and leave the others as they are. docs/gpu.md says what the
- * schedules are, and how they were measured.
+ * means BH_SCHEDULE_WINDOW, which is the same without regions: insertions region by region would fill the
+ * first regions completely, with paths of moves, and leave the others as they are. docs/gpu.md says what
+ * the schedules are, and how they were measured.
  */
 #include "cuda/host/call.h"
 
-/* Whether so many elements of the call have a key that others have too that one by one they would wait
- * for each other. A sample says so, and it takes as long as to insert a hundred thousand: calls of
- * fewer elements than that are not asked. Chosen, not tuned. */
+/* Whether so many elements of the call have equal keys that, launched one by one, they would wait for each
+ * other's locks. A sample of the keys tells. Counting it takes as long as inserting a hundred thousand
+ * elements, so calls of fewer than ASKED_FROM elements are not sampled. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
 #define EQUAL_MOST (BH_SAMPLE / 128)
 
@@ -40,7 +40,7 @@ static int many_are_equal(bh__call *c)
     if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
         return 0;
     error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
-    /* Without an answer they are taken to be different. */
+    /* Without an answer the keys are assumed to be different. */
     return !error && keys && keys < BH_SAMPLE - EQUAL_MOST;
 }
 

@@ -1,8 +1,8 @@
 /*
- * Elements that stalled in a call on a GPU, for want of room or of a path, and that launching again
- * does not help: the table's policy sees to up to FEW of them at a time. Their keys, values and
+ * Elements that stalled in a call on a GPU, for want of room or of a path, where launching them again
+ * does not help: the table's policy resolves up to FEW of them at a time. Their keys, values and
  * operations are gathered into a slice on the device; the policy grows the table, or places them along
- * longer paths; and what became of them is brought back:
+ * longer paths; and their outcomes are brought back:
  *
  *     names of the stalled     7 9 4 2 5 | 8 3 ...
  *     slice of the first FEW   7 9 4 2 5           the policy is done with 9 and 2, refuses 4
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "storage/arena.h"
 
-/* Elements that the policy sees to at a time, if need be by one thread of the GPU. */
+/* Elements that the policy resolves at a time, if need be by one thread of the GPU. */
 #define FEW 256u
 
 /* Memory on the device for them, and what the host knows of them. */
@@ -67,7 +67,7 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
                           count);
     else
         slice->ops = NULL;
-    /* Those that stall again leave theirs alone. */
+    /* Elements that stall again do not write their outcomes. */
     if (!error)
         error = m->fill(gpu, slice->outcomes, BH_NOT_DONE, count);
     if (!error)
@@ -79,7 +79,7 @@ static int gather_few(bh__call *c, few *f, const uint32_t *names, uint32_t count
     return error;
 }
 
-/* Brings what the policy has left of a slice, and the outcomes of the others. */
+/* Brings the list of elements that the policy has left of a slice, and the outcomes of the others. */
 static int read_few(const bh__call *c, few *f, uint32_t count, const bh__slice *slice)
 {
     const bh__cuda_module *m = c->cuda->module;
@@ -92,8 +92,8 @@ static int read_few(const bh__call *c, few *f, uint32_t count, const bh__slice *
     return error ? error : m->wait(gpu, BH_LANE_RUN);
 }
 
-/* Sends the elements' values back: those that were found, and the others as they were. `names` is as
- * gather_few found it. */
+/* Sends the elements' values back: those that were found, and the others as they were. `names` must still be
+ * as gather_few read it. */
 static int give_values(const bh__call *c, const uint32_t *names, uint32_t count,
                        const bh__slice *slice)
 {
@@ -104,7 +104,7 @@ static int give_values(const bh__call *c, const uint32_t *names, uint32_t count,
                : 0;
 }
 
-/* Sends names back to their list; the first `done` of them are done, and these are their outcomes. */
+/* Sends names back to their list, and the outcomes of the first `done` of them, which are done. */
 static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint32_t *sorted,
                     uint32_t count, uint32_t done, const bh__slice *slice)
 {
@@ -124,10 +124,10 @@ static int tell_few(const bh__call *c, const few *f, uint32_t *names, const uint
 }
 
 /*
- * The policy has seen to a slice of the list's first `count` elements. The outcomes and values of those
- * that are done, or refused, are written; the names of the others move to the end of these `count`
- * places. Answers in *kept how many they are. It has been done, and must be told: what is refused
- * is asked for twice.
+ * The policy has resolved a slice of the list's first `count` elements. Writes the outcomes and values of
+ * those that are done, or refused, and moves the names of the others to the end of these `count` places;
+ * *kept becomes how many these are. What has been done must be reported: each copy that is refused is tried
+ * once more.
  */
 static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count,
                       const bh__slice *slice, int refused, uint32_t *kept)
@@ -148,7 +148,7 @@ static int settle_few(const bh__call *c, few *f, uint32_t *names, uint32_t count
         else
             f->left[f->list[i]] = 1;
     }
-    /* Those that are done to the front, the others behind them, both in their order. */
+    /* Names of elements that are done go to the front, the others behind them, both in their order. */
     *kept = 0;
     for (i = 0; i < count; i++)
         *kept += f->left[i];

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-/* Elements that are counted at a time before a table grows for them; their names are 32-bit. Where
- * they are many and none of a sample is new, hardly any is, and they are not counted: that would
- * take a third as long as what is to be done with them. */
+/* Elements that are counted at a time before a table grows for them; their names are 32-bit. From
+ * SAMPLED_FROM elements on a sample is counted first: if none of it is new, hardly any element is, and the
+ * others are not counted. Counting them would take a third as long as performing them. */
 #define SURVEY_MOST (UINT64_C(1) << 30)
 #define SAMPLED_FROM (UINT64_C(1) << 22)
 
@@ -32,7 +32,7 @@ static int run_survey(const bh__cuda *cuda, void *device_job, void *argument)
     return cuda->module->survey(cuda->gpu, run->kernels, (bh__cuda_job *)device_job, run->count);
 }
 
-/* So many keys have set `set` of `bits` bits, when each sets one at random. That is
+/* Estimates how many keys have set `set` of `bits` bits, when each sets one at random:
  * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990); the share is 1/8 at most. */
 static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
 {

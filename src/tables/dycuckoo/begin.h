@@ -38,7 +38,8 @@ typedef struct BH_DY(op) {
     uint8_t outcome;
 } BH_DY(op);
 
-/* The value that an element of the slice brings. Only those that reduce may have none: then it is 1. */
+/* The value that an element of the slice brings. Only operations that reduce may be given no values: then
+ * each element brings 1. */
 BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
 {
     if (BH_BLANKS && BH_OP_REDUCES(kind))
@@ -46,8 +47,8 @@ BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
     return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
 }
 
-/* An operation on a key that has this counter begins, at home. `kind` is the operation; a constant in the
- * instances that have one. */
+/* Begins an operation at home; `counter` is that of its key. `kind` is the operation; a constant in the
+ * instances for one operation. */
 BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind,
                              uint32_t counter)
 {
@@ -81,7 +82,7 @@ BH_FN bh_answer BH_DY(done)(BH_DY(op) *op, bh_outcome outcome)
     return BH_DONE;
 }
 
-/* The home line did not decide: on to the other one. */
+/* The home bucket did not decide: the operation goes on to the other bucket. */
 BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t home,
                                 bh_region *next)
 {
@@ -95,8 +96,8 @@ BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t 
 }
 
 /* Writes the answer of an operation to the caller's values. The caller may have given a value in the same
- * place, so this is done once, by the step that finishes the operation: no step comes behind it that
- * would read the value given. */
+ * place, so the answer is written once, by the step that finishes the operation: no later step could read
+ * the value given. */
 BH_FN void BH_DY(answer)(const bh__slice *slice, const BH_DY(op) *op, BH_VALUE value)
 {
     BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
@@ -148,7 +149,7 @@ BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uin
     return BH_DY(put)(line, meta, op->key, BH_DY(given)(slice, kind, op->at), guest);
 }
 
-/* The key is nowhere, as was looked up, and no room has been set aside for it. */
+/* Stalls: the key is absent, as has been looked up, and the slice has no room for it. */
 BH_FN bh_answer BH_DY(no_room)(bh__slice *slice)
 {
     slice->reasons |= BH_REASON_ROOM;

@@ -26,8 +26,8 @@ BH_FN uint64_t bh_dy_used_bit(uint32_t slot)
     return 1ull << (BH_DY_USED_SHIFT + slot);
 }
 
-/* The guests among the slots in use, where the meta word knows; else all slots in use, and their
- * keys' hashes must tell. */
+/* The slots in use that hold guests, where the meta word has guest bits; else all slots in use, and the
+ * hash of each key must tell. */
 BH_FN uint32_t bh_dy_maybe_guests(uint64_t meta, uint32_t slots)
 {
     if (slots > BH_DY_GUESTS_KNOWN)
@@ -42,7 +42,7 @@ BH_FN uint32_t bh_dy_maybe_residents(uint64_t meta, uint32_t slots)
     return slots > BH_DY_GUESTS_KNOWN ? used : used & ~bh_dy_maybe_guests(meta, slots);
 }
 
-/* What a slot has in the meta word: in use, and perhaps a guest. */
+/* The bits of a slot in the meta word: in use, and perhaps a guest. */
 BH_FN uint64_t bh_dy_slot_bits(uint32_t slot, uint32_t slots, int guest)
 {
     uint64_t bits = bh_dy_used_bit(slot);
@@ -50,8 +50,9 @@ BH_FN uint64_t bh_dy_slot_bits(uint32_t slot, uint32_t slots, int guest)
     return guest && slots <= BH_DY_GUESTS_KNOWN ? bits | 1ull << (BH_DY_GUEST_SHIFT + slot) : bits;
 }
 
-/* A key's counter in its home's meta word is named by the position of its lower bit. It follows
- * from the key's next index bits there: its word shifted right by the subtable's doublings. */
+/* The counter of a key in its home's meta word, as the position of the counter's lower bit. `next_bits`
+ * are the key's next index bits in the home subtable: its hash word shifted right by the subtable's
+ * doublings. */
 BH_FN uint32_t bh_dy_counter_of(uint64_t next_bits)
 {
     return BH_DY_FILTER_SHIFT + 2 * ((uint32_t)next_bits & (BH_DY_FILTER_COUNTERS - 1));
@@ -72,9 +73,9 @@ BH_FN uint64_t bh_dy_count_down(uint64_t meta, uint32_t counter)
     return bh_dy_counted(meta, counter) < 3 ? meta - (1ull << counter) : meta;
 }
 
-/* The filter of a bucket that two are merged into: what one index bit told apart in `low` and
- * `high` no longer is, and that bit becomes the first of the next ones. Counters 2i and 2i + 1 take
- * what counters i and i + 4 of low and of high had. */
+/* The filter of a bucket that two are merged into, whose filters are `low` and `high`. The index bit that
+ * told the two buckets apart becomes the first of the next index bits. So counter 2i takes the sum of
+ * counters i and i + 4 of low, and counter 2i + 1 that of high. */
 BH_FN uint64_t bh_dy_merged_filter(uint64_t low, uint64_t high)
 {
     uint64_t merged = 0, sum;
@@ -90,22 +91,22 @@ BH_FN uint64_t bh_dy_merged_filter(uint64_t low, uint64_t high)
     return merged;
 }
 
-/* An address as the region words carry it, made a pointer again. */
+/* The pointer for an address that a region carries as a number. */
 BH_FN unsigned char *bh_dy_at(uint64_t line)
 {
     return (unsigned char *)(uintptr_t)line;
 }
 
-/* Lets go of a bucket: with the meta word it was seen with when nothing was changed. */
+/* Unlocks a bucket by storing its new meta word; when nothing was changed, the one it was seen with. */
 BH_FN void bh_dy_unlock(uint64_t line, uint64_t meta)
 {
     bh_store64(bh_dy_at(line), meta);
 }
 
-/* A pass locks a bucket of another subtable: other tasks may want it too. They hold it for a few
- * stores, and wait for nothing meanwhile, so it is asked for again until it is had. (What is done
- * with the bucket and letting go are one function with the asking: groups in lockstep leave a loop
- * together, so whoever has the bucket would wait for those who want it.) */
+/* One try of a pass to lock a bucket of another subtable, which other tasks may want too. They hold it for
+ * a few stores, and wait for nothing meanwhile, so the caller tries until it succeeds. (Each try, the work
+ * on the bucket and the unlocking are one function: threads in lockstep leave a loop together, so a thread
+ * that left the loop with the lock would wait for those that still try to get it.) */
 BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 {
     *meta = bh_load64(bh_dy_at(line));
@@ -133,7 +134,7 @@ BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint32_t slot)
            slot * BH_VALUE_BYTES;
 }
 
-/* Of a bucket that nobody else writes. */
+/* The key in a slot of a bucket that nobody else writes; own_value is its value. */
 BH_FN BH_KEY BH_DY(own_key)(uint64_t line, uint32_t slot)
 {
     return BH_READ_KEY(BH_DY(key_at)(line, slot));
@@ -161,8 +162,8 @@ BH_FN int BH_DY(look)(uint64_t line, BH_KEY key, BH_DY(view) *view)
     return !(view->meta & BH_DY_LOCK);
 }
 
-/* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes it needs no
- * lock.) */
+/* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes, no lock is
+ * needed.) */
 BH_FN int BH_DY(lock)(uint64_t line, const BH_DY(view) *view)
 {
     return BH_QUIET || bh_swap_if64(bh_dy_at(line), view->meta, view->meta | BH_DY_LOCK);
@@ -182,7 +183,7 @@ BH_FN uint64_t BH_DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE val
     return (meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
 }
 
-/* Takes a pair out of a locked bucket. */
+/* Takes a pair out of a locked bucket; answers the meta word to unlock with. */
 BH_FN uint64_t BH_DY(take)(uint64_t meta, uint32_t slot)
 {
     return (meta & ~bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 1)) + BH_DY_CHANGE;

@@ -4,7 +4,7 @@
  */
 #include "tables/dycuckoo/policy.h"
 
-/* After SPLIT: brings home what is at home in the subtable, and makes its filters anew. */
+/* After SPLIT: brings home the guests elsewhere whose home is the subtable, and makes its filters anew. */
 static void bring_home(bh__dy_table *t, bh_dy_resize *split)
 {
     const bh_table *table = &t->table;
@@ -32,7 +32,7 @@ bh_status bh__dy_grow(bh__dy_table *t)
     bytes = 2 * buckets * bh__dy_bucket_bytes(table);
     if (!bh__block_bytes(bytes, &committed))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    /* What a halving could not give back is there already. */
+    /* Memory that a halving could not give back is there already. */
     if (committed < t->block[subtable].committed)
         committed = t->block[subtable].committed;
     kept = table->bytes[BH_TIER_NEAR] - t->block[subtable].committed;
@@ -51,7 +51,7 @@ bh_status bh__dy_grow(bh__dy_table *t)
     bh__dy_publish(t);
     if (!table->backend->pass(table->backend, table, BH_DY_PASS_SPLIT, &split, buckets,
                               BH_DY_PASS_BUCKETS, BH_TRY)) {
-        /* The memory is there the next time. */
+        /* The new memory is kept for the next attempt. */
         g->subtable[subtable].doublings--;
         bh__dy_publish(t);
         return bh__dy_refused("to split a part of the table in two");
@@ -79,7 +79,7 @@ static int halve(bh__dy_table *t)
     bh__dy_publish(t);
     merged = backend->pass(backend, table, BH_DY_PASS_MERGE, &merge, buckets, BH_DY_PASS_BUCKETS,
                            BH_TRY);
-    /* When it is refused, those that found no place have none. */
+    /* If RESIDUE is refused, the keys left have no place, and the halving is undone. */
     if (merge.left)
         (void)backend->pass(backend, table, BH_DY_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
     table->keys_moved += merge.moved;
@@ -104,7 +104,7 @@ void bh__dy_shrink(bh_table *table)
 {
     while (table->keys < table->min_keys)
         if (!halve(bh__dy_of(table)))
-            /* Not again before there are a good deal fewer keys. */
+            /* Not again before there are a quarter fewer keys. */
             table->min_keys = table->keys - table->keys / 4;
 }
 
@@ -115,7 +115,7 @@ bh_status bh__dy_compact(bh_table *table)
 
     table->floor_keys = 0;
     bh__dy_publish(t);
-    /* Not for a part in 32, which is what sizes are rounded by and a bit more. */
+    /* Not for less than 1/32 of the slots, which is a bit more than sizes are rounded by. */
     if (!bh__dy_buckets_for(table, table->keys, &buckets) ||
         buckets * t->geometry.subtables * bh__dy_slots_per_bucket(table) >=
             table->slots - table->slots / 32)
@@ -134,7 +134,7 @@ bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
                         (unsigned long long)keys);
     if (!table->keys &&
         keys > bh__dy_keys_promised(table, table->slots, bh__dy_is_uneven(&t->geometry))) {
-        /* As many slots as there are at least: subtables that are alike need fewer for the same. */
+        /* At least as many slots as there are: even subtables need fewer for the same keys. */
         uint64_t row = (uint64_t)t->geometry.subtables * bh__dy_slots_per_bucket(table);
         uint64_t least = (table->slots + row - 1) / row;
 
@@ -155,9 +155,9 @@ bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
     return BH_OK;
 }
 
-/* Growing by doublings would read a small table again and again: what becomes many times as large
- * is built anew. The small one beside it is no more than the old part beside a doubled one would
- * be. */
+/* Growing by doublings would read a small table again and again: so a table that becomes so many times as
+ * large is built anew. The small table beside the new one takes no more memory than an old subtable
+ * beside a doubled one would. */
 #define EXPECT_REBUILDS 8
 
 void bh__dy_expect(bh_table *table, uint64_t keys)

@@ -19,14 +19,15 @@
  *     bit  0        lock: a writer is at work here, for the length of one step
  *     bits 1..14    which slots are in use (so no key and no value is reserved); up to
  *                   7 slots: bits 1..7, and bits 8..14 say which of them hold a guest
- *     bits 16..31   filter: eight counters of two bits. Of the keys whose home is this
- *                   bucket and that are guests in their other bucket, each is counted
- *                   in counter (next 3 index bits of the home subtable); 3 means "three
- *                   or more" and stays
+ *     bits 16..31   filter: eight counters of two bits. Each key whose home is this bucket
+ *                   and that is a guest in its other bucket is counted in the counter
+ *                   with the number (next 3 index bits of the home subtable); 3 means
+ *                   "three or more" and stays
  *     bits 32..63   sequence number, raised by every change of a pair
  *
- * A *guest* is a key in its other bucket. A missing key whose counter is 0 has cost one
- * line; because the counters go down again, that stays so when keys come and go.
+ * A *guest* is a key in its other bucket. A lookup of a missing key whose counter is 0
+ * reads one line only; because the counters go down again, that stays so when keys come
+ * and go.
  *
  * Where a key may live: its hash picks an ordered pair of subtables; the first is
  * its home. `base` buckets times 2^k form a subtable, and the bucket is
@@ -60,7 +61,7 @@ extern const bh__policy bh__dycuckoo_policy;
 #define BH_DY_FILTER_SHIFT 16
 #define BH_DY_FILTER_COUNTERS 8u
 #define BH_DY_FILTER_MASK (0xffffull << BH_DY_FILTER_SHIFT)
-#define BH_DY_CHANGE (1ull << 32) /* added to meta: one change more */
+#define BH_DY_CHANGE (1ull << 32) /* added to the meta word: raises the sequence number by one */
 
 /* Slots of a bucket, and its bytes. A build for tests may want buckets of few slots, which are full
  * sooner. */
@@ -78,8 +79,8 @@ extern const bh__policy bh__dycuckoo_policy;
      ((apart) ? 1 + (BH_DY_SLOTS(key_bytes, value_bytes, 1) * (value_bytes) + 63) / BH_DY_LINE     \
               : 1))
 
-/* Of one subtable: 2^32 buckets are 256 GiB. Hash bits never run out, and a position in the table
- * fits in the 40 bits that an export cursor has for it. */
+/* A subtable has at most 2^32 buckets, which are 256 GiB. So index bits of the hash never run out, and a
+ * position in the table fits in the 40 bits that an export cursor has for it. */
 #define BH_DY_BUCKET_BITS_MOST 32u
 
 typedef struct bh_dy_subtable {
@@ -98,7 +99,7 @@ typedef struct bh_dy_geometry {
     uint32_t spread; /* new keys do not all go home first: see away */
     bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
     uint8_t pair[BH_DY_PAIRS_MOST];        /* home subtable | other subtable << 4 */
-    bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: begin's one look-up */
+    bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: all that begin reads */
     uint32_t away[BH_DY_PAIRS_MOST]; /* of 2^32 new keys of the pair, so many go to their other
                                         bucket though there is room at home */
 } bh_dy_geometry;
@@ -115,7 +116,7 @@ static inline uint64_t bh_dy_buckets(const bh_dy_geometry *geometry, uint32_t su
  */
 typedef struct bh_dy_regions {
     uint32_t bits;
-    uint64_t first[BH_DY_SUBTABLES_MOST + 1]; /* of each subtable; behind the last one: how many */
+    uint64_t first[BH_DY_SUBTABLES_MOST + 1]; /* region of each subtable; at the end: how many */
 } bh_dy_regions;
 
 static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uint32_t bits)
@@ -135,9 +136,9 @@ static inline bh_dy_regions bh_dy_regions_of(const bh_dy_geometry *geometry, uin
 }
 
 /*
- * A search for a path, with the gate held alone: the full buckets that it has found so far, each once. Its
- * scratch memory has room for so many of them; with fewer buckets in the table than that a search can
- * see all. A build for tests may want searches that end soon.
+ * One full bucket that a search for a path, with the gate held alone, has found: each is kept once. Scratch
+ * memory has room for BH_DY_SEARCH_MOST of them; a search can see all buckets of a table that has no
+ * more. A build for tests may want searches that end soon.
  */
 typedef struct bh_dy_node {
     uint64_t line;
@@ -148,18 +149,18 @@ typedef struct bh_dy_node {
 #ifndef BH_DY_SEARCH_MOST
 #define BH_DY_SEARCH_MOST 6144u
 #endif
-/* On a device they lie in the fast memory of a processor. */
+/* On a device the nodes lie in the shared memory of one multiprocessor. */
 #define BH_DY_SCRATCH_FAR (1536 * sizeof(bh_dy_node))
 
-/* A look is a bucket that is read to see whether it is full. Looks of one search at most. */
+/* The most looks that one search makes; a look is a bucket that is read to see whether it is full. */
 #define BH_DY_SEARCH_LOOKS 16384u
 #define BH_DY_SEARCH_LOOKS_FAR 4608u
 
 /*
- * When the searches of one BH_DY_PASS_PLACE have made so many looks the pass stops, and the gate is let go
- * before it goes on. So one hold makes at most these looks, those of one search, and BH_DY_PLACE_LOOKS
- * for each of up to BH_SLICE_MOST elements: BH_DY_HOLD_MOST in all. (One thread of a GPU needs about
- * a microsecond for a look.)
+ * When the searches of one BH_DY_PASS_PLACE have made BH_DY_HOLD_LOOKS looks, the pass stops, and the gate is
+ * released before it goes on. So one hold of the gate makes at most these looks, those of one search more,
+ * and BH_DY_PLACE_LOOKS for each of up to BH_SLICE_MOST elements: BH_DY_HOLD_MOST in all. (One thread of a
+ * GPU needs about a microsecond for a look.)
  */
 #define BH_DY_HOLD_LOOKS 8192u
 #define BH_DY_HOLD_LOOKS_FAR 2048u
@@ -189,8 +190,8 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
  *   BH_DY_PASS_SPLIT    it has doubled. An item for each bucket of the old half
  *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of another subtable
  *   BH_DY_PASS_MERGE    it has halved. An item for each bucket of the half that stays
- *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, by one task:
- *                    longer paths for the keys that MERGE left there
+ *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, all run by one
+ *                       task: longer paths for the keys that MERGE left there
  */
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
@@ -203,8 +204,8 @@ typedef struct bh_dy_resize {
 } bh_dy_resize;
 
 /* BH_DY_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
- * table with another geometry. The memory stays as it is. BH_DY_PASS_REST is the same for what that has
- * left, by one task, which may look for longer paths. */
+ * table with another geometry. The memory stays as it is. BH_DY_PASS_REST, run by one task, goes through
+ * the same memory once more and looks for longer paths for the keys that found no place. */
 typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
     const bh__scratch *scratch; /* REST */
@@ -216,11 +217,12 @@ typedef struct bh_dy_reinsert {
  * is for searches. */
 
 /*
- * BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable. A part counts its
- * keys, takes as many places in the caller's arrays, behind those that others have taken, and
- * copies. The second time it finds its buckets in the core's own cache: so parts are small. (On a
- * GPU they are tiny, because it wants many threads.) That leaves the order of the parts to chance, and none of several could say where the room ends; so
- * either the room is enough for all of them, or there is one only, which says where it stopped.
+ * BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable. The task of a part counts its
+ * keys, takes as many places in the caller's arrays, behind those that other parts have taken, and
+ * copies. Parts are small, so that the copying finds their buckets in the core's own cache. (On a GPU they
+ * are tiny, because a GPU needs many threads.) The order of the parts is left to chance, so with several
+ * parts none knows where the output ends. Therefore either the output holds all of them, or one part runs
+ * alone and says where it stopped.
  */
 #define BH_DY_EXPORT_PART 4096u
 #define BH_DY_EXPORT_PART_FAR 16u
@@ -235,7 +237,7 @@ typedef struct bh_dy_export {
     void *keys;
     void *values; /* NULL: keys only */
     uint64_t room;
-    uint64_t taken;       /* places, by all parts; more than the room where that has ended */
+    uint64_t taken;       /* places, by all parts; more than `room` where the output is too small */
     uint64_t stop_bucket; /* set by the part that found no room for the key at this bucket */
     uint32_t stop_slot;
 } bh_dy_export;

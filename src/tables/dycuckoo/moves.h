@@ -16,15 +16,16 @@
 #ifndef BH_TABLES_DYCUCKOO_MOVES_H
 #define BH_TABLES_DYCUCKOO_MOVES_H
 
-/* Where a hash lives. `word` is hash.one in the home subtable, and bh_dy_word_other in the other:
- * a third function of the hash, so that keys of one home bucket spread over all other buckets
- * however many doublings their subtables have behind them. */
+/* The word of a hash that picks the bucket in the other subtable (in the home subtable hash.one does): a
+ * third function of the hash, so that keys of one home bucket spread over all other buckets however many
+ * times their subtables have doubled. */
 BH_FN uint64_t bh_dy_word_other(bh_hash hash)
 {
     return hash.two * 0xd6e8feb86659fd93ull;
 }
 
-/* A key's bucket in one of its subtables, by that one's word of the hash: its number, and its line. */
+/* The number of a key's bucket in one of its subtables, by the word of the hash for that subtable;
+ * bh_dy_line_of is the bucket's address. */
 BH_FN uint64_t bh_dy_bucket_of(const bh_dy_geometry *geometry, const bh_dy_subtable *subtable,
                                uint64_t word)
 {
@@ -90,7 +91,8 @@ BH_FN void BH_DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, ui
     bh_dy_unlock(from, BH_DY(take)(bh_dy_count_up(from_meta, counter), slot));
 }
 
-/* The same, the other way. `to_meta` is home's with the key already counted down. */
+/* Moves a guest home: move_away the other way. `to_meta` is home's meta word with the key already counted
+ * down. */
 BH_FN void BH_DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
                             uint64_t to_meta)
 {

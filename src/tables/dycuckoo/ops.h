@@ -21,18 +21,19 @@
  *     missing keys need not look further (the paper reads both buckets always);
  *   - all writers of one key are ordered by its home's lock bit, and every insert
  *     looks for its key first; the published code puts one key into two slots;
- *   - nobody is evicted into the air: a resident moves only into a slot that is free, and its
- *     copy there is published before the original goes, so that it can be seen at every instant.
+ *   - no resident is ever without a slot: it moves only into a slot that is free, and its copy
+ *     there is published before the original goes, so that readers find it at every instant.
  *
  * HOW AN OPERATION GOES
  *
  *   HOME    Look at the home bucket. Reading operations compare and check the sequence number.
  *           Writing ones lock with one compare-and-swap from the meta word they read: if it
- *           succeeds, what they read is still so. Most operations end here. Others go on to
+ *           succeeds, what they read is still valid. Most operations end here. Others go on to
  *   OTHER   with the home line still in cache. A writer locks home, then the other bucket by one
- *           try; if that fails it lets go of both and asks to be run again. Now the whole truth
- *           about the key is in hand: act on it, insert it in home or in the other bucket, or, when
- *           both are full, let go and
+ *           try; if that fails it unlocks both and asks to be run again. With both locked it is
+ *           certain whether and where the key is there: act on it, or insert it in home or in the
+ *           other bucket. An insert that finds both full, and its key in neither, takes no lock
+ *           and goes on to
  *   SEARCH  for a path: a resident of one of the two moves to its own other bucket; if that is
  *           full too, first one of its residents moves on, and so forth. Each step looks at one
  *           bucket more, without locks; when a free slot is found the moves run from the free end
@@ -50,15 +51,16 @@
  *           there to that guest's own home: one line, as going to the other bucket would cost, and
  *           two keys live at home instead of none.
  *
- * No lock is ever held between steps. So operations of one thread never meet each other's locks,
- * and a thread that waits for nothing cannot be part of a deadlock.
+ * No lock is ever held between steps. So operations of one thread never meet each other's locks, and
+ * no thread waits while it holds a lock, so there is no deadlock.
  *
  * WHY A READER MISSES NOTHING. A reader of HOME that finds the counter of its key 0, in a meta word
  * that is the same before and after, has seen an instant at which the key was in neither bucket:
  * whoever puts a key into its other bucket holds home's lock meanwhile and counts it before letting
- * go. A reader of OTHER that finds nothing loads home's meta word again: if it is what it was in
- * HOME, the key was not in home all the while, so it did not move from one to the other either, and
- * at the instant of the look at the other bucket it was not there. Otherwise it starts again.
+ * go. A reader of OTHER that finds nothing loads home's meta word again: if that is what it was in
+ * HOME, the key was not in home all the while, so it did not move from one bucket to the other either,
+ * and at the instant when the other bucket was read the key was in neither. Otherwise the reader starts
+ * again.
  *
  * WHAT HAPPENS IF a counter has reached 3: it stays, and lookups of missing keys that share it read
  * a second line until the subtable changes its size. Nothing else.

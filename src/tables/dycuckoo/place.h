@@ -18,15 +18,16 @@
 #define BH_DY_LOOKS_LONE (BH_BRINGS ? BH_DY_SEARCH_LOOKS : BH_DY_SEARCH_LOOKS_FAR)
 #define BH_DY_LOOKS_HELD (BH_BRINGS ? BH_DY_HOLD_LOOKS : BH_DY_HOLD_LOOKS_FAR)
 
-/* After so many searches in vain a pass that moves keys stops: what it is a part of is undone. */
+/* A pass that moves keys stops after so many searches in vain: the halving or the rebuilding that it is a
+ * part of is undone. */
 #define BH_DY_VAIN_MOST 16u
 
-/* So many elements ahead a place pass asks for lines. Chosen, not tuned. */
+/* How many elements ahead BH_DY_PASS_PLACE prefetches lines. Chosen, not tuned. */
 #define BH_DY_PLACE_AHEAD 8u
 
 #endif
 
-/* In a pass: runs one operation to its end, or until it stalls. */
+/* Runs one operation of a pass to its end, or until it stalls. */
 BH_FN_RARE bh_answer BH_DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 {
     bh_answer answer = BH_NEXT;
@@ -49,9 +50,9 @@ BH_FN_RARE bh_answer BH_DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)
 }
 
 /*
- * Whether a key may go to `to` while a subtable is being halved. To undo a halving, the keys that
- * were in the half that goes move back there, and find their slots free because nothing else has a
- * claim to that half: so no key may come to the subtable from elsewhere that would belong there.
+ * Whether a key may go to `to` while a subtable is being halved. To undo a halving, the keys that were in
+ * the half that goes move back there. They find their slots free because no other key belongs in that half:
+ * so no key that would belong there may come to the subtable from another one.
  */
 BH_FN int BH_DY(stays_undoable)(const bh_dy_resize *merge, BH_KEY key, uint64_t to, int home)
 {
@@ -78,8 +79,8 @@ BH_FN void BH_DY(see)(bh_dy_node *node, uint64_t line, uint64_t meta, uint32_t p
 /*
  * Makes a free slot in one of two full buckets: breadth first search over the
  * residents' other places, then the moves from the free end back. A shortest path visits no bucket
- * twice, so no move disturbs another. Answers whether one of the two has room now; 0, nothing changed,
- * when no path was found within *looks buckets, which are counted down. `merge` is NULL, or the
+ * twice, so no move disturbs another. Answers whether one of the two buckets has room now; 0, nothing
+ * changed, when no path was found within *looks looks, which are counted down. `merge` is NULL, or the
  * halving that is going on: see stays_undoable.
  *
  * Buckets are marked when they are seen, so that keys which all want the same few buckets are found to
@@ -131,7 +132,7 @@ BH_FN_RARE int BH_DY(make_room)(const bh_dy_geometry *geometry, const bh__scratc
     return 1;
 }
 
-/* BH_DY_PASS_PLACE: asks for the home line of an element that comes soon. */
+/* BH_DY_PASS_PLACE: prefetches the home line of an element that comes soon. */
 BH_FN void BH_DY(place_ahead)(const bh__slice *slice, uint32_t i)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
@@ -167,7 +168,7 @@ BH_FN bh_answer BH_DY(place_one)(bh__slice *slice, uint32_t at)
         slice->looks -= allowed - looks;
         if (!found) {
             slice->vain +=
-                allowed - looks + BH_LOOKS_OF_SEARCH; /* its own search, before this one */
+                allowed - looks + BH_LOOKS_OF_SEARCH; /* the operation's own search, before */
             return BH_STALL;
         }
     }
@@ -176,9 +177,9 @@ BH_FN bh_answer BH_DY(place_one)(bh__slice *slice, uint32_t at)
 /*
  * BH_DY_PASS_PLACE: finishes the operations that a slice's list names, one by one, making room along
  * longer paths. What found no room within max_fill, or no path, stays in the list and is counted as
- * refused. The pass stops at the first of these where the table may still grow for it; and when its
- * searches have looked at very many buckets, because everyone else waits. What was not tried stays in
- * the list behind the refused.
+ * refused. The pass stops at the first such operation if the table may still grow for it. It also stops when
+ * its searches have made BH_DY_LOOKS_HELD looks, because everyone else waits. Operations that were not tried
+ * stay in the list behind the refused ones.
  */
 BH_FN void BH_DY(place)(void *argument, uint64_t first, uint64_t count)
 {

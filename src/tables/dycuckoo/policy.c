@@ -3,16 +3,19 @@
  * destroying, and what concerns the whole table; policy.h says which file has the rest.
  *
  * From the paper, section IV: d subtables, the smallest is doubled when the table is fuller
- * than max_fill (a little less while they differ in size), and the largest is halved when it
- * is emptier than min_fill, so that none is ever more than twice as large as another and only
- * one is ever rewritten. Departures: growing also reads the other subtables once and brings
- * home the keys that now have room there; which two subtables a key has, and which comes
- * first, follows from its hash alone (the paper draws subtables with probabilities that follow
- * their fill, so nobody could say where a key lives first); a halving for whose keys there is
- * no room is undone; a key that finds no place is first placed along a longer path with the
- * gate held alone, and only if there is none does the table grow, and not without end: a table
- * that is emptier than min_fill allows takes another seed instead, once, and then answers
- * BH_ERR_FULL.
+ * than max_fill (a little less while they differ in size), and the largest is halved when the
+ * table is emptier than min_fill, so that none is ever more than twice as large as another and
+ * only one is ever rewritten. Departures:
+ *   - growing also reads the other subtables once and brings home the keys that now have room
+ *     there;
+ *   - which two subtables a key has, and which comes first, follows from its hash alone (the
+ *     paper draws subtables with probabilities that follow their fill, so nothing tells where a
+ *     key lives first);
+ *   - a halving for whose keys there is no room is undone;
+ *   - a key that finds no place is first placed along a longer path with the gate held alone, and
+ *     only if there is none does the table grow. It does not grow without end: a table that is
+ *     emptier than min_fill allows takes another seed instead, once, and then answers
+ *     BH_ERR_FULL.
  */
 #include "tables/dycuckoo/policy.h"
 
@@ -159,7 +162,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
             job.first_slot = (uint32_t)(*at % 16);
             job.part = part;
             parts = (buckets - job.first_bucket + part - 1) / part;
-            /* Only one part alone may find that the room ends: parts come in any order. */
+            /* Parts run in any order, so only a part that runs alone may meet the end of the room. */
             if (table->keys > room && parts > fit)
                 parts = fit ? fit : 1;
             job.end_bucket = job.first_bucket + parts * part;
@@ -181,7 +184,7 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     return copied;
 }
 
-/* The last page: what a table grew from may lie on pages of another size. */
+/* The last page: the memory from before the table grew may lie on pages of another size. */
 static const void *typical_page(const bh_table *table)
 {
     const bh__block *block = ((const bh__dy_table *)table)->block;

@@ -21,8 +21,8 @@
 #define BH_DY_DEFAULT_MIN_FILL 0.5
 #define BH_DY_HIGHEST_MAX_FILL 0.97
 
-/* What a doubling leaves is fuller than min_fill by so much, or a table of just that size would grow
- * and shrink with every few keys. */
+/* A doubling is to leave a fill of at least min_fill divided by this; otherwise a table of just that size
+ * would grow and shrink with every few keys. */
 #define BH_DY_MARGIN 0.85
 
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
@@ -56,7 +56,7 @@ static inline uint64_t bh__dy_bucket_bytes(const bh_table *table)
     return BH_DY_BUCKET(o->key_bytes, o->value_bytes, table->experimental.values_apart);
 }
 
-/* What a device refuses before it begins costs nothing but what it was for. */
+/* The status when a device refused something before it began: nothing else is lost. */
 static inline bh_status bh__dy_refused(const char *what)
 {
     return bh__fail(BH_ERR_DEVICE, "the GPU refused %s; no key has moved", what);
@@ -65,19 +65,19 @@ static inline bh_status bh__dy_refused(const char *what)
 /* --- resolve.c ----------------------------------------------------------------------------------- */
 
 /*
- * What becomes of a slice that stalled. Of the elements that cannot be done either all of a slice's are
- * refused at once, without a look at the table; or each is tried once more in one hold of the gate,
- * which ends after a bounded number of looks.
+ * What becomes of a slice that stalled. Elements that cannot be done are refused in one of two ways: all
+ * of the slice's at once, without a look at the table; or after each has been tried once more in one hold
+ * of the gate, which ends after a bounded number of looks.
  */
 bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why);
 
 /* --- growth.c ------------------------------------------------------------------------------------ */
 
-/* Doubles the smallest subtable. The others keep their geometry; they are read once, for the keys
- * whose home the doubled one is. */
+/* Doubles the smallest subtable. The others keep their geometry; they are read once, for the guests whose
+ * home is in the doubled one. */
 bh_status bh__dy_grow(bh__dy_table *t);
 
-/* Of the bh__policy: see there. */
+/* Functions of bh__policy: see there. */
 void bh__dy_shrink(bh_table *table);
 bh_status bh__dy_compact(bh_table *table);
 bh_status bh__dy_reserve(bh_table *table, uint64_t keys);
@@ -85,16 +85,16 @@ void bh__dy_expect(bh_table *table, uint64_t keys);
 
 /* --- subtables.c --------------------------------------------------------------------------------- */
 
-/* Gives searches memory for a table of so many buckets; on failure they have what they had. */
+/* Gives searches memory for a table of `buckets` buckets; on failure they keep what they had. */
 bh_status bh__dy_make_scratch(bh__dy_table *t, uint64_t buckets);
 
 /* Gives an empty table subtables of `buckets` buckets. On failure it is as it was. */
 bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets);
 
 /*
- * Moves all keys to subtables of `buckets` buckets with another seed, or the same. For as long as
- * it takes both tables are there. On failure, for want of memory or of a place for some key, the
- * table is as it was.
+ * Moves all keys to subtables of `buckets` buckets with another seed, or the same. The old subtables stay
+ * until all keys have moved. On failure, for want of memory or of a place for some key, the table is as it
+ * was.
  */
 bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed);
 
@@ -102,15 +102,15 @@ bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed);
  * content is copied. On failure everything is as it was. */
 bh_status bh__dy_double_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
 
-/* Gives up the memory of a subtable beyond `bytes`, if the system takes it. Memory that comes and
- * goes as a whole is exchanged for a smaller piece. */
+/* Gives up the memory of a subtable beyond `bytes`, if the system takes it. Memory that can only be freed
+ * as a whole (a device's) is exchanged for a smaller block. */
 void bh__dy_halve_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
 
 void bh__dy_destroy_blocks(bh__block *block, const bh__memory *memory);
 
 /* --- sizes.c ------------------------------------------------------------------------------------- */
 
-/* So many keys find room, and each a place, in so many slots. */
+/* How many keys find room, and each a place, in `slots` slots; `uneven`: the subtables differ in size. */
 uint64_t bh__dy_keys_promised(const bh_table *table, uint64_t slots, int uneven);
 
 /* The fewest buckets per subtable, all alike, that hold `keys` keys and find a place for each.
@@ -125,11 +125,11 @@ int bh__dy_is_uneven(const bh_dy_geometry *g);
 /* Whether a table in which a key found no place, though there is room, may grow for it. */
 int bh__dy_worth_growing(const bh_table *table);
 
-/* How many keys there may be before the table grows. With the gate held alone no slice has room set
- * aside. */
+/* Sets how many keys there may be before the table grows: `fill` of its slots. With the gate held alone no
+ * slice has room set aside. */
 void bh__dy_set_room(bh_table *table, double fill);
 
-/* Brings what follows from the subtables in line with them: what begin looks up, and the bounds. */
+/* Recomputes all that follows from the subtables: what begin looks up, and the bounds on keys. */
 void bh__dy_publish(bh__dy_table *t);
 
 #endif

@@ -1,36 +1,36 @@
 /*
- * DyCuckoo: inserting many keys region by region, by whoever has the table to himself. An
+ * DyCuckoo: inserting many keys region by region, by a caller that has the table to itself. An
  * include-template, included behind ops.h: see instance.h.
  *
- * The schedule brings the keys of a call together by home bucket (bh_dy_spot_of). Then the call has
- * two phases, and all of the first is over before the second begins:
+ * The schedule groups the keys of a call by home bucket (bh_dy_spot_of). Then the call has two
+ * phases, and all of the first is over before the second begins:
  *
  *   settle      all keys of a bucket, one after the other, by one thread, which has the bucket in a
  *               copy of its own: bringing a bucket from memory and sending it back is most of what
- *               an insertion costs, and is paid once for all of them. What is done is the step HOME
- *               of any operation
+ *               an insertion costs, and is paid once for all of them. Each key is performed by the
+ *               step HOME, like any other operation
  *
  *                   keys a b c d, free slots of their home 3       [x y z w a b c]   d is left over
  *
- *   send_away   what full buckets have left over, a thread for each such bucket. The key goes to
- *               its other bucket; if that is full too, one of those who are at home in the bucket
- *               goes to his, and the key takes his slot
+ *   send_away   places the keys that full buckets have left over, a thread for each such bucket. A
+ *               key goes to its other bucket; if that is full too, a resident of the full home
+ *               goes to its own other bucket, and the key takes its slot
  *
  *                   home (full)       other of d (full)   other of x (full)   other of y (free)
  *                   [x y z w a b c]   [. . . . . . .]     [. . . . . . .]     [. . . . . _ .]
  *                      ^ d                                                              ^ y
  *
- *               With 7 slots one of eight has room in nearly all cases, so longer paths are hardly
- *               needed: at fill 0.84 for 2 of 1,000 keys
+ *               With 7 slots there are eight other buckets to try, and one of them has room in nearly
+ *               all cases. So longer paths are hardly needed: at fill 0.84 for 2 of 1,000 keys
  *
- * Which locks there are in send_away: none. A bucket that has keys left over is full and stays so,
- * and nobody writes it but its thread. In the other buckets that it writes there is room, so they
- * have no thread; there a slot is taken by swapping the meta word, and the pair is written behind
+ * There are no locks in send_away. A bucket that has keys left over is full and stays full, and only
+ * its thread writes it. The other buckets that the thread writes have room, so no thread owns
+ * them. There a slot is taken by a compare-and-swap of the meta word, and the pair is written after
  * that: nobody reads it before the phase is over.
  *
- * A key that may be a guest elsewhere (its counter in the home's meta word says so), or that there
- * may be no room for, is neither phase's business: the schedule carries it to its end by the
- * ordinary steps, behind both.
+ * Neither phase performs a key that may be a guest elsewhere (its counter in the home's meta word
+ * says so), or that there may be no room for: the schedule performs these keys by the ordinary
+ * steps, after both phases.
  */
 #include "tables/instance.h"
 
@@ -84,9 +84,9 @@ typedef enum bh_dy_settled {
 
 /* What became of an attempt to find a place for a key that is left over. */
 typedef enum bh_dy_sent {
-    BH_DY_NOT_YET, /* it wants another one */
+    BH_DY_NOT_YET, /* another attempt is needed */
     BH_DY_SENT,
-    BH_DY_REPLACED, /* it has the slot of another one, who was sent away */
+    BH_DY_REPLACED, /* the key has the slot of another one, which was sent away */
     BH_DY_NOWHERE
 } bh_dy_sent;
 
@@ -97,15 +97,15 @@ typedef enum bh_dy_sent {
 #define BH_DY_BUCKET_ALL ((1u << BH_DY_BUCKET_SLOTS) - 1)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
-/* An element at its home, of which `copy` is the address of a copy that is this thread's.
- * slice->room: whether there is room in the table for a new key; at `at` is its value. */
+/* Performs an element at its home; `copy` is the address of this thread's copy of that bucket.
+ * slice->room says whether there is room in the table for a new key; `at` is the index of its value. */
 BH_FN bh_dy_settled BH_DY(settle)(bh__slice *slice, BH_DY(op) *op, BH_KEY key, uint32_t at,
                                   uint32_t kind, uint32_t counter, uint64_t copy)
 {
     const int room = slice->room != 0;
     bh_region region = bh_dy_region(0, 0);
 
-    op->home = 0; /* nobody goes on from here */
+    op->home = 0; /* no step follows that would use it */
     BH_DY(begin_home)(op, key, at, kind, counter);
     if (BH_DY(step_home)(slice, op, kind, copy, &region) == BH_DONE)
         return BH_DY_SETTLED;
@@ -113,8 +113,8 @@ BH_FN bh_dy_settled BH_DY(settle)(bh__slice *slice, BH_DY(op) *op, BH_KEY key, u
                                                                       : BH_DY_UNSETTLED;
 }
 
-/* Puts a pair into a bucket of another thread's, or of none: its other bucket, or, a guest no
- * longer, its home, where it is counted down. Answers 0 when that is full. */
+/* Puts a pair into a bucket that this thread does not own: the key's other bucket or, for a guest that
+ * goes home, its home, where it is counted down. Answers 0 when that bucket is full. */
 BH_FN int BH_DY(put_there)(uint64_t line, BH_KEY key, BH_VALUE value, int guest, uint32_t counter)
 {
     uint64_t meta = bh_load64(bh_dy_at(line)), filled;
@@ -128,22 +128,23 @@ BH_FN int BH_DY(put_there)(uint64_t line, BH_KEY key, BH_VALUE value, int guest,
         filled = (filled | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
         if (bh_swap_if64(bh_dy_at(line), meta, filled))
             break;
-        meta = bh_take64(bh_dy_at(line), 0); /* as it is, and not as a cache may have it */
+        meta = bh_take64(bh_dy_at(line), 0); /* an atomic: a load may read a stale cache line */
     }
     BH_DY(set_pair)(line, slot, key, value);
     return 1;
 }
 
-/* Finding places for what a full bucket has left over, key by key. Asked to go to their other
- * places are: one of its guests, where so many keys have been erased that guests may have room
- * at home (as in EVICT); the key itself; and then each resident. Nobody is asked twice. */
+/* The state of finding places for the keys that a full bucket has left over, key by key. For each key
+ * these are tried in turn, each at its own other place: one of the bucket's guests, where so many keys
+ * have been erased that guests may have room at home (as in EVICT); the key itself; and then each
+ * resident. No guest and no resident is tried twice. */
 typedef struct BH_DY(sending) {
     uint64_t home;
-    uint64_t meta; /* home's, to be stored when all is done */
-    uint32_t guests;
-    uint32_t residents; /* who has not been asked yet, as masks of slots */
-    uint32_t slot;      /* whose turn it is; BH_DY_BUCKET_SLOTS: the key's itself */
-    uint32_t asks_guest;
+    uint64_t meta;       /* home's, to be stored when all is done */
+    uint32_t guests;     /* those not tried yet, as a mask of slots */
+    uint32_t residents;  /* the same */
+    uint32_t slot;       /* whose turn it is; BH_DY_BUCKET_SLOTS: the key's itself */
+    uint32_t asks_guest; /* it is the turn of a guest */
 } BH_DY(sending);
 
 BH_FN void BH_DY(next_sending)(BH_DY(sending) *s)
@@ -162,8 +163,8 @@ BH_FN void BH_DY(begin_sending)(BH_DY(sending) *s, uint64_t home, int turnover)
     BH_DY(next_sending)(s);
 }
 
-/* Sends the one whose turn it is to its other place, and puts the key into its slot; answers 0
- * when there is no room. */
+/* Sends the pair whose turn it is to its other place, and puts the key into the slot that it leaves;
+ * answers 0 when there is no room. */
 BH_FN int BH_DY(send_one)(const bh_dy_geometry *geometry, BH_DY(sending) *s, BH_KEY key,
                           BH_VALUE value)
 {

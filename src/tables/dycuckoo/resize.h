@@ -13,16 +13,16 @@
  * The gate is held alone, and each bucket that keys are taken from belongs to one task, so it needs no
  * lock. A bucket of another subtable that a key goes to may be wanted by several tasks: it is locked, for
  * a few stores. Such buckets lie anywhere in memory, so their lines are prefetched, and the keys that go
- * there wait in a ring (`moving`) meanwhile.
+ * there wait in a ring buffer (`moving`) meanwhile.
  */
 #ifndef BH_TABLES_DYCUCKOO_RESIZE_H
 #define BH_TABLES_DYCUCKOO_RESIZE_H
 
-/* Buckets on their way from memory while a pass reads on: they lie anywhere. */
+/* How many buckets of other subtables a pass prefetches while it reads on: they lie anywhere. */
 #define BH_DY_MOVING_MOST (BH_BRINGS ? 32u : 1u)
 
-/* So many buckets ahead a pass asks for those that it reads in order: processors that see the order
- * themselves stop at each page. It took 14% off BH_DY_PASS_HOME where it was measured. */
+/* How many buckets ahead a pass prefetches those that it reads in order: hardware prefetchers stop at the
+ * end of each page. It took 14% off BH_DY_PASS_HOME where it was measured. */
 #define BH_DY_AHEAD 24u
 
 /* A pair that a pass may move to a bucket of another subtable. */
@@ -52,11 +52,11 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     for (i = first; i < first + count; i++) {
         uint64_t low = subtable->lines + (uint64_t)BH_DY_BUCKET_BYTES * i, high = low + half;
         uint64_t low_meta = bh_read64(bh_dy_at(low)) & ~BH_DY_FILTER_MASK;
-        /* Reading memory that was never written costs a page fault more than writing it. */
+        /* Reading memory before it is first written costs a second page fault. */
         uint64_t high_meta = split->fresh ? 0 : bh_read64(bh_dy_at(high)) & ~BH_DY_FILTER_MASK;
         uint32_t guests = bh_dy_maybe_guests(low_meta, BH_DY_BUCKET_SLOTS), up = 0, slot;
 
-        /* All slots alike, without branches: half of the keys go, no processor guesses which. */
+        /* All slots are treated alike, without branches: half of the keys go, unpredictably. */
         for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
             bh_hash hash = bh_hash_key(BH_DY(own_key)(low, slot), &geometry->seed);
             uint64_t word = hash.one, other = bh_dy_word_other(hash);
@@ -82,7 +82,7 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 }
 
 /* One attempt to bring a key home if there is room, else to count it in its home's filter, which is
- * being made anew. Answers 0 when the bucket is locked; *moved is raised when the key has moved. */
+ * being made anew. Answers 0 when the home bucket is locked; *moved is raised when the key has moved. */
 BH_FN_RARE int BH_DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
 {
     uint64_t meta;
@@ -98,7 +98,7 @@ BH_FN_RARE int BH_DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
     return 1;
 }
 
-/* Answers how many keys were moved. */
+/* Brings a key home or counts it there, trying until it succeeds; answers how many keys were moved. */
 BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key)
 {
     uint32_t refused = 0;
@@ -111,9 +111,9 @@ BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key)
 
 /*
  * BH_DY_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
- * doubled. It is what keeps the subtables equally full, and most misses at one line, in a table
- * that grows: a subtable that is about to double is the fullest, so many of its keys are guests
- * elsewhere. Those that stay are counted in their homes' filters here.
+ * doubled. This pass keeps the subtables equally full, and most misses at one line, in a table that
+ * grows: a subtable that is about to double is the fullest, so many of its keys are guests elsewhere.
+ * Keys that stay guests are counted in their homes' filters here.
  */
 BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
@@ -150,8 +150,8 @@ BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&split->moved, moved);
 }
 
-/* Where a key goes for which a halving leaves no slot: to the other bucket of its pair, which lies
- * in another subtable. That is home, if it was a guest. */
+/* Where a key goes for which a halving leaves no slot: to its bucket in the other subtable of its pair,
+ * which is its home if the key was a guest. */
 BH_FN_RARE bh_dy_moving BH_DY(way_out)(const bh_dy_resize *merge, uint64_t high, uint32_t slot)
 {
     const bh_dy_geometry *geometry = merge->geometry;
@@ -168,9 +168,9 @@ BH_FN_RARE bh_dy_moving BH_DY(way_out)(const bh_dy_resize *merge, uint64_t high,
     return moving;
 }
 
-/* One attempt to let it go there, unless there is no room. A key that leaves its home is counted
- * there, in the half that stays, `half` bytes below. Answers 0 when the bucket is locked; *went is
- * set when the key went. */
+/* One attempt to move a key to where way_out says, if there is room. A key that leaves its home is counted
+ * in its home bucket of the half that stays, `half` bytes below. Answers 0 when the bucket that it goes to
+ * is locked; *went says whether the key went. */
 BH_FN_RARE int BH_DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *went)
 {
     uint64_t from_meta = bh_read64(bh_dy_at(key->from)), to_meta, home = key->from - half;
@@ -190,7 +190,7 @@ BH_FN_RARE int BH_DY(try_go_out)(const bh_dy_moving *key, uint64_t half, int *we
     return 1;
 }
 
-/* Answers whether it went. */
+/* Moves a key to where way_out says, trying until that bucket is not locked; answers whether it went. */
 BH_FN int BH_DY(go_out)(const bh_dy_moving *key, uint64_t half)
 {
     uint32_t refused = 0;
@@ -203,8 +203,8 @@ BH_FN int BH_DY(go_out)(const bh_dy_moving *key, uint64_t half)
 
 /*
  * BH_DY_PASS_MERGE: a subtable has halved. The keys of each bucket of the half that goes move to their
- * bucket in the half that stays, those at home first; for the rest see way_out. What finds no room
- * there either stays where it is. Each bucket of this subtable is one task's.
+ * bucket in the half that stays, those at home first; for the rest see way_out. A key that finds no room
+ * there either stays where it is. Each bucket of this subtable belongs to one task.
  */
 BH_FN void BH_DY(merge_buckets)(void *argument, uint64_t first, uint64_t count)
 {

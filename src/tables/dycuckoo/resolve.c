@@ -4,17 +4,17 @@
  *     there is room again                            run them again
  *     there is no room, and the table may grow       grow; run them again
  *     no path was found for some                     BH_DY_PASS_PLACE: search further, one by one
- *     there is none, and growing is worth it         grow; run them again
- *     there is none in a table that is too empty     another seed, once; run them again
+ *     PLACE found none, and growing is worth it      grow; run them again
+ *     PLACE found none, and the table is too empty   another seed, once; run them again
  *     the table cannot grow                          refuse those that find no room and no place
  */
 #include "tables/dycuckoo/policy.h"
 
 #include "base/system.h"
 
-/* Gives the table another seed, so that keys that all want the same few slots want them no more:
- * once, for whoever makes such keys on purpose knows what would come next. From a fixed seed to one
- * that follows from it, so that whoever fixed it can repeat what happens. */
+/* Gives the table another seed, so that keys which all want the same few slots want different ones. This
+ * happens once: whoever makes such keys on purpose knows what would come next. The seed after a fixed one
+ * follows from it, so that whoever fixed it can repeat what happens. */
 static bh_status reseed(bh__dy_table *t)
 {
     bh_table *table = &t->table;
@@ -44,11 +44,11 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     uint64_t looks = bh__looks_allowed(table);
     int ran;
 
-    /* Beyond sure_keys one thread of a device searches for nobody: the others have searched. */
+    /* Beyond sure_keys this pass, one thread of a device, does not search: the operations have. */
     if (charged && bh__on_device(table->backend))
         looks = 0;
-    /* What all of them lack there is none of: none need be looked at again. (Of an ordered slice most
-     * have not been looked at.) */
+    /* All elements lack the same, room or looks, and there is none: they need not be tried again. (Of an
+     * ordered slice most have not been tried at all.) */
     if (!slice->ordered && (!table->room || (!looks && !(slice->reasons & BH_REASON_ROOM)))) {
         slice->refused = slice->stalled;
         return 1;
@@ -63,8 +63,8 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     slice->scratch = &bh__dy_of(table)->scratch;
     slice->looks = looks;
     slice->vain = 0;
-    /* At most one search overdraws it: keys that collide on purpose must not leave a debt on which others,
-     * who need a search, are refused. */
+    /* At most one search overdraws the allowance: keys that collide on purpose must not leave a debt for
+     * which other keys, which need a search, are refused. */
     slice->vain_most =
         charged ? BH_LOOKS_FREE : bh__atomic_load(&allowance->left, __ATOMIC_RELAXED);
     ran = table->backend->pass(table->backend, table, BH_DY_PASS_PLACE, slice, 1, 1, BH_TRY);
@@ -82,8 +82,8 @@ bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     int growing, tried = 0;
 
     /* Running slices set room aside that they may not need: now that none runs, there may be room
-     * for what found none. The second time the slice is finished here, or others could take the
-     * room from it for ever. */
+     * for elements that found none. The second time the slice is finished here; otherwise other slices
+     * could take the room from it for ever. */
     if (!(slice->reasons & BH_REASON_PLACE) && !(slice->hints & BH_HINT_AGAIN) && table->room) {
         slice->hints |= BH_HINT_AGAIN;
         return BH_RESOLVED_AGAIN;
@@ -104,9 +104,9 @@ bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
             return BH_RESOLVED_AGAIN;
         *why = status;
         *may_grow = 0;
-        /* A table that cannot grow is filled as far as it may. */
+        /* A table that cannot grow is filled up to max_fill. */
         bh__dy_set_room(table, table->options.max_fill);
-        /* Not twice in one hold. */
+        /* PLACE does not run twice in one hold of the gate. */
         if (tried)
             return BH_RESOLVED_AGAIN;
         (void)place(table, slice, 1, why);

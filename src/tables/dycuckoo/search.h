@@ -29,8 +29,8 @@
 
 #endif
 
-/* The first resident of a bucket, from `slot` on, that is at home there: sets *slot and the bucket
- * it could move to. Read without lock: a hint that try_move checks. */
+/* The first resident of a bucket, from *slot on, that is at home there: sets *slot, and *to to the bucket
+ * that the resident could move to. Read without lock: a hint that try_move checks. */
 BH_FN int BH_DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, uint32_t *slot,
                                uint64_t *to)
 {
@@ -50,7 +50,7 @@ BH_FN int BH_DY(next_resident)(const bh_dy_geometry *geometry, uint64_t line, ui
     return 0;
 }
 
-/* The bucket that the path's first `moves` moves lead to. Where residents have changed meanwhile it
+/* The bucket that the path's first `moves` moves lead to. Where residents have changed meanwhile the path
  * leads elsewhere, and try_move notices. */
 BH_FN uint64_t BH_DY(walk)(const bh_dy_geometry *geometry, const BH_DY(op) *op, uint32_t moves)
 {
@@ -65,9 +65,11 @@ BH_FN uint64_t BH_DY(walk)(const bh_dy_geometry *geometry, const BH_DY(op) *op, 
 }
 
 /*
- * The next bucket that SEARCH looks at, or 0: beyond `line`, the path's end, if the path may be
- * longer; else beside it, the next resident of the bucket before; else before that; else from the
- * other one of the key's two buckets; else the same with longer paths.
+ * The next bucket that SEARCH looks at, or 0 when there is none. In this order:
+ *   1. if the path may be longer: the bucket that a resident of `line`, the path's end, could move to;
+ *   2. the same for the next resident of the bucket before it, then of the one before that, and so on;
+ *   3. paths from the other one of the key's two buckets;
+ *   4. from home again, with longer paths.
  */
 BH_FN uint64_t BH_DY(search_on)(const bh_dy_geometry *geometry, BH_DY(op) *op, uint64_t line)
 {
@@ -99,8 +101,8 @@ BH_FN uint64_t BH_DY(search_on)(const bh_dy_geometry *geometry, BH_DY(op) *op, u
     return to;
 }
 
-/* A step of SEARCH: `line` is the end of the path, or home when it begins. Sets what it has moved
- * and the next bucket. */
+/* A step of SEARCH: `line` is the end of the path, or home when the search begins. Sets *has_moved when it
+ * has moved a resident, and *next to the next bucket. */
 BH_FN_RARE bh_answer BH_DY(search)(const bh_dy_geometry *geometry, BH_DY(op) *op, uint64_t line,
                                    uint8_t *has_moved, uint64_t *next)
 {
@@ -122,8 +124,7 @@ BH_FN_RARE bh_answer BH_DY(search)(const bh_dy_geometry *geometry, BH_DY(op) *op
             }
         }
         if (moved != BH_DY_FULL) {
-            /* Things are no longer as they were, or this was the first move: look at everything
-             * anew. */
+            /* The path is stale, or this was its first move: look at both buckets of the key anew. */
             op->state = BH_DY_OTHER;
             *next = op->other;
             return BH_NEXT;
@@ -135,7 +136,7 @@ BH_FN_RARE bh_answer BH_DY(search)(const bh_dy_geometry *geometry, BH_DY(op) *op
 
 BH_FN bh_answer BH_DY(step_search)(bh__slice *slice, BH_DY(op) *op, uint64_t line, bh_region *next)
 {
-    /* Copies, so that nobody else has a pointer to the slice. */
+    /* Copies, so that no other function gets a pointer into the slice. */
     uint64_t to = line;
     uint8_t moved = 0;
     bh_answer answer = BH_STALL;
@@ -150,7 +151,7 @@ BH_FN bh_answer BH_DY(step_search)(bh__slice *slice, BH_DY(op) *op, uint64_t lin
     return answer;
 }
 
-/* From now on the operation searches, from home. */
+/* Puts the operation into the state SEARCH, from home. */
 BH_FN void BH_DY(to_search)(BH_DY(op) *op)
 {
     op->state = BH_DY_SEARCH;
@@ -160,8 +161,7 @@ BH_FN void BH_DY(to_search)(BH_DY(op) *op)
     op->path = 0;
 }
 
-/* Of an element of which an earlier stage of a GPU knows that both its buckets are full: it begins with
- * its search. */
+/* Begins, with its search, an element whose two buckets an earlier stage of a GPU has found full. */
 BH_FN bh_region BH_DY(begin_last)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
 {
     bh_region region = BH_DY(begin)(slice, op, at, kind);
@@ -183,9 +183,8 @@ BH_FN bh_answer BH_DY(begin_search)(bh__slice *slice, BH_DY(op) *op, bh_region *
     return BH_DY(step_search)(slice, op, op->home, next);
 }
 
-/* Home is full and the key is nowhere, as it seemed. Many keys have been erased: there may be room
- * in the home of one of home's guests. Answers that guest's home, and its slot; 0 when there is no
- * guest. */
+/* Home is full, the key seemed to be absent, and many keys have been erased: there may be room in the home
+ * of one of the guests here. Answers that guest's home, and sets its slot; 0 when there is no guest. */
 BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, uint64_t meta,
                                  uint32_t *slot)
 {
@@ -203,8 +202,8 @@ BH_FN_RARE uint64_t BH_DY(evict)(const bh_dy_geometry *geometry, uint64_t home, 
     return 0;
 }
 
-/* Sends a guest of the full home to where it is at home, if there is one; else on to the other
- * bucket. */
+/* Begins to send a guest of the full home to that guest's own home; where there is no guest, the operation
+ * goes on to the other bucket. */
 BH_FN bh_answer BH_DY(begin_evict)(const bh__slice *slice, BH_DY(op) *op, uint64_t home,
                                    uint64_t meta, bh_region *next)
 {

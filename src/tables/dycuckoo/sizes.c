@@ -1,7 +1,7 @@
 /*
- * DyCuckoo, sizes: how many buckets so many keys need, up to which fill a table is filled before it
- * grows, and below which it shrinks. bh__dy_publish brings all that follows from the subtables in line
- * with them: it is called after every change of their number of buckets or of their memory.
+ * DyCuckoo, sizes: how many buckets a number of keys needs, up to which fill a table is filled before it
+ * grows, and below which it shrinks. bh__dy_publish recomputes all that follows from the subtables: it is
+ * called after every change of their number of buckets or of their memory.
  *
  *     keys     0 ........ min_keys .......... max_keys .............. slots
  *                shrinks           stays so           grows, or refuses
@@ -11,8 +11,8 @@
  */
 #include "tables/dycuckoo/policy.h"
 
-/* Of max_fill, so much is allowed while the subtables differ in size. With 7 subtables and more it
- * is more, so that a doubling always makes room for a quarter of a subtable at least. */
+/* The share of max_fill that is allowed while the subtables differ in size. With 6 subtables and more the
+ * share is larger, so that a doubling always makes room for a quarter of a subtable at least. */
 #define UNEVEN_SHARE 0.875
 
 /* Below so many slots a table may grow however empty it is, and does not shrink: in a handful of
@@ -22,28 +22,28 @@
 #define BH_DY_FLOOR_SLOTS 1024
 #endif
 
-/* In tables of fewer buckets each subtable gets one more than its keys need, two where there are
- * few subtables. */
+/* In tables of fewer buckets each subtable gets one bucket more than its keys need, two where there are
+ * fewer than 4 subtables. */
 #ifndef BH_DY_SMALL_BUCKETS
 #define BH_DY_SMALL_BUCKETS 128
 #endif
 
 /* Where subtables differ in size, the large ones have buckets that few keys want: then keys find a place
- * up to so much of the fill that holds for even ones. (With four subtables one of which has doubled, of
- * buckets of 3 slots no more than 0.926 can be filled at all.) */
+ * up to this share of the fill that holds for even subtables. (With four subtables one of which has
+ * doubled, and 3 slots in a bucket, no more than 0.926 of the slots can be filled at all.) */
 #define UNEVEN_SURE 0.95
 
-/* Looks of so many whole searches may be made in vain while every key should find a place (a search makes
- * no more looks than there are slots); beyond that fill a look for every two slots, and no more than
- * these. A device searches with one thread: there it is one search. */
+/* While every key should find a place, so many whole searches may be made in vain (a search makes no more
+ * looks than there are slots). Beyond that fill the allowance is a look for every two slots, and no more
+ * than the looks of these searches. A device searches with one thread: there it is one search. */
 #define VAIN_SEARCHES 16
 
 /*
  * Up to which fill the table is filled before it grows. While its subtables differ in size, the
  * small ones have as many keys at home as the large ones, so they overflow, and every second insert
  * looks at other buckets too: then the next doubling comes sooner (docs/decisions/0005), unless
- * min_fill is so high that what it leaves would be too empty: doubled is one of at least d + 1
- * parts.
+ * min_fill is so high that the table would be too empty after it: the doubling adds one part to at
+ * least d + 1 equal ones.
  */
 static double fill_allowed(const bh_table *table, int uneven)
 {
@@ -70,7 +70,7 @@ static double most_placeable(const bh_table *table)
     return slots <= 3 ? 0.93 : slots <= 4 ? 0.95 : BH_DY_HIGHEST_MAX_FILL;
 }
 
-/* The same, or max_fill if that is less. */
+/* most_placeable, or max_fill if that is less. */
 static double placeable_fill(const bh_table *table)
 {
     double most = most_placeable(table);
@@ -146,10 +146,10 @@ static int may_halve(const bh__dy_table *t)
 }
 
 /*
- * What BH_SPREAD_THEOREM1 draws by, in 2^32ths: with how many keys m in a subtable of n slots
- * m * (m - 1) / 2 / n is the same for all, m is as the root of n; so of the keys of a pair the
- * other subtable gets root(other) / (root(home) + root(other)). The paper follows the keys that
- * are there; this follows sizes alone, and gets to the same.
+ * The share of a pair's keys that BH_SPREAD_THEOREM1 sends to the other subtable, in 2^32ths. With m
+ * keys in n slots, m * (m - 1) / 2 / n is to be the same for all subtables. Then m is proportional to
+ * the root of n, and the other subtable gets root(other) / (root(home) + root(other)). The paper
+ * goes by the keys that are there; this goes by sizes alone, and ends in the same.
  */
 static uint32_t share_of_other(uint64_t home_doublings, uint64_t other_doublings)
 {
@@ -213,7 +213,7 @@ void bh__dy_publish(bh__dy_table *t)
     table->slots = slots;
     bh__dy_set_room(table, fill_allowed(table, bh__dy_is_uneven(g)));
     set_allowances(table, bh__dy_is_uneven(g));
-    /* Below 0 it means never, and is no number of keys. */
+    /* A min_fill below 0 means never to shrink, and is no number of keys. */
     table->min_keys = table->options.min_fill > 0 && may_halve(t)
                           ? (uint64_t)(table->options.min_fill * (double)slots)
                           : 0;

@@ -23,7 +23,7 @@ BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t
         return BH_RETRY;
     if (view.match) {
         if (BH_APART && slice->values_out && !op->looks) {
-            /* A missing key need not know where its value would be. */
+            /* The value's line is asked for only now: a missing key does not need it. */
             op->looks = 1;
             if (BH_QUIET)
                 line = op->state == BH_DY_HOME ? op->home : op->other;
@@ -53,8 +53,8 @@ BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t
     return BH_NEXT;
 }
 
-/* Whether a new key shall rather go to its other bucket. Never, but for an experiment: the paper
- * draws a subtable for each new key. */
+/* Whether a new key goes to its other bucket although there is room at home. Only in an experiment: the
+ * paper draws a subtable for each new key. */
 BH_FN int BH_DY(rather_away)(const bh__slice *slice, const BH_DY(op) *op)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
@@ -85,7 +85,7 @@ BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
                 return BH_DY(begin_evict)(slice, op, line, view.meta, next);
             return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
         }
-        if (!slice->room) /* it may be refused for that, so it must have been so at one instant */
+        if (!slice->room) /* the key may be refused: it must have been absent at one instant */
             return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(no_room)(slice) : BH_RETRY;
         if (BH_DY(rather_away)(slice, op))
             return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
@@ -107,9 +107,9 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
         return BH_RETRY;
     home_full = BH_DY(full)(home.meta);
     other_full = BH_DY(full)(other.meta);
-    /* Whoever stalls may be refused, so the key was in neither bucket at one instant: if home's word is
-     * what it was, the key did not move between the two looks. This takes no locks: on a GPU thousands
-     * of threads that lock two buckets only to see this would keep each other waiting. */
+    /* An operation that stalls may be refused, so its key must have been in neither bucket at one instant:
+     * if home's meta word is what it was, the key did not move between the two looks. This takes no locks:
+     * on a GPU thousands of threads that lock two buckets only to see this would keep each other waiting. */
     if (BH_OP_INSERTS(kind) && !home.match && !other.match &&
         (!slice->room || (home_full && other_full))) {
         if (bh_load64(bh_dy_at(line)) != other.meta || bh_load64(bh_dy_at(op->home)) != home.meta)
@@ -132,7 +132,7 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
                      BH_OP_ERASES(kind) ? bh_dy_count_down(home.meta, op->counter) : home.meta);
         return BH_DONE;
     }
-    /* The key is nowhere, and as long as home is locked it stays so. */
+    /* The key is absent, and stays absent as long as home is locked. */
     if (!BH_OP_INSERTS(kind)) {
         op->outcome = BH_MISSING;
     } else if (!home_full && (other_full || !BH_DY(rather_away)(slice, op))) {

@@ -67,8 +67,8 @@ static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geom
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                             (unsigned long long)*bytes);
         }
-        /* Before the next one is asked for: only touched memory is missing from what the system
-         * says it still has. */
+        /* Touched before the next block is created: in what the system says it still has, only touched
+         * memory is missing. */
         bh__block_touch(&block[i], &backend->executor, &backend->memory, 0, block[i].committed);
         g->subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
         g->subtable[i].doublings = doublings;

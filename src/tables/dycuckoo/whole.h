@@ -4,13 +4,13 @@
  *
  *     BH_DY_PASS_REINSERT   every pair of a range of buckets is inserted into a table with another
  *                           geometry, by the same steps that a caller's insert takes
- *     BH_DY_PASS_REST       the same for what that has left, with longer paths (place.h)
+ *     BH_DY_PASS_REST       the same for the pairs that REINSERT has left, with longer paths (place.h)
  *     BH_DY_PASS_EXPORT     every pair is copied to the caller's arrays
  */
 #ifndef BH_TABLES_DYCUCKOO_WHOLE_H
 #define BH_TABLES_DYCUCKOO_WHOLE_H
 
-/* The buckets of a part of an export: from *begin to the answer. */
+/* The buckets of a part of an export: from *begin on, and before the bucket answered. */
 BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begin)
 {
     *begin = job->first_bucket + part * job->part;
@@ -19,7 +19,7 @@ BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begi
 
 #endif
 
-/* Inserts the pairs of a range of buckets. Alone, it is the second time: most keys are in the table
+/* Inserts the pairs of a range of buckets. With `alone` it is the second time: most keys are in the table
  * already, and for the others longer paths are looked for. */
 BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
 {
@@ -101,11 +101,11 @@ BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
     for (part = first; part < first + count; part++) {
         uint64_t end = bh_dy_part(job, part, &bucket), i, there = 0, to, last;
 
-        /* No further than to where the room ends: calls may be for a few pairs only. */
+        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
         for (i = bucket; i < end && there <= job->room; i++) {
             uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
 
-            /* Behind this part lies one that is read soon too. */
+            /* Also behind the end of this part: the next part is read soon too. */
             bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
             there += bh_count(BH_DY(exported)(job, line, i));
         }
@@ -115,7 +115,7 @@ BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
             uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
             uint32_t used = BH_DY(exported)(job, line, bucket), slot;
 
-            /* As long as what is written in vain stays within this part's places. */
+            /* Packing may write a word for every slot: all of them must be this part's places. */
             if (to + BH_DY_BUCKET_SLOTS <= last) {
                 BH_PACK_KEYS(keys + to, BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, used);
                 if (BH_VALUE_BYTES && values)

@@ -3,8 +3,8 @@
  * in, and the attempts to build it there (bh__hf_build).
  *
  * A plan is made for what one expects of hashes: how many keys lose each round, and how many are left
- * for the tail. The pairs may be other than expected. Then they are too unevenly spread, or too many
- * are left, the attempt fails before anything has changed, and the next one is planned with more room.
+ * for the tail. Where the pairs are too unevenly spread, or too many are left, the attempt fails before
+ * anything has changed, and the next one is planned with more room.
  *
  * The memory is a block for each generation. One that is given up may be kept as the *spare* block,
  * from which the next generation is made; capacity and reserve make one beforehand.
@@ -14,8 +14,8 @@
 /* A round has so many slots in each region at least, so that there is a filler. */
 #define ROUND_SLOTS_LEAST 8
 
-/* A region has room for so many pairs in the tail at least, or, far, all of them together. A build for
- * tests may want it too small for them. */
+/* Each region has room for at least so many pairs in the tail; on a device all regions together have. A build
+ * for tests may want too little room. */
 #ifndef BH_HF_TAIL_LEAST
 #define BH_HF_TAIL_LEAST 96
 #endif
@@ -36,8 +36,8 @@ static double exp_minus(double x)
     return sum;
 }
 
-/* Of keys that fight for slots_per_key slots each, so many lose, and of its slots so many are used
- * by all rounds together. */
+/* The share of keys that lose when they fight for slots_per_key slots each. (The share of slots that all
+ * rounds together use follows from it: bh__hf_natural_fill.) */
 static double share_lost(double slots_per_key)
 {
     return 1 - slots_per_key * (1 - exp_minus(1 / slots_per_key));
@@ -59,8 +59,8 @@ uint64_t bh__hf_slots(const bh_hf_generation *generation)
     return slots;
 }
 
-/* For so many pairs, in `regions` regions at most, with room in the tail for `quota` of each at
- * least. Answers 0 when it would be beyond what can be addressed. */
+/* Plans a generation of `pairs` pairs, in `regions` regions at most, with room in the tail for at least
+ * `quota` pairs of each. Answers 0 when the generation would be beyond what can be addressed. */
 static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t quota,
                    bh__hf_plan *p)
 {
@@ -97,10 +97,10 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
     if (builder->fit)
         builder->fit(table, pairs, g->regions, &line, &least);
     g->region_lines = (line + group - 1) / group * group;
-    /* A region that begins with one pair in a hundred more than others has several times as many left
-     * in the end; what one expects is little, so there is room for far more. */
+    /* A region that begins with 1% more pairs than others has several times as many left in the end. The
+     * number expected is small, so there is room for far more. */
     p->quota = (uint64_t)(4 * active) + least;
-    /* Only a tail: there are as many as there are, but they are laid out here first. */
+    /* Only a tail, which has room for all pairs; but on cores the pairs first lie in the region's lines. */
     if (!g->rounds) {
         g->region_lines = (pairs * 16 / BH_HF_LINE / group + 1) * group;
         p->quota = pairs;
@@ -160,9 +160,10 @@ bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t fre
                          t->table.bytes[BH_TIER_NEAR] - freed - t->spare.committed + bytes);
 }
 
-/* Memory for a generation: the spare block, or a new one; where that is too much, a spare block
- * that is far too large, or what giving up one that is too small leaves room for. `freed` bytes of
- * the table will be given back when it is in place: the budget is for what the table keeps. */
+/* Memory for a generation: a spare block of fitting size, else a new block. Where a new one is refused, a
+ * spare block that is far too large will do; a spare block that is too small is given up if the budget has
+ * room for the new block only then. `freed` bytes of the table will be given back when the new block is in
+ * place: the budget is for what the table keeps. */
 static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh__block *block,
                             int *was_spare)
 {
@@ -181,8 +182,8 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
     if (bh__over_budget(table, BH_TIER_NEAR, used, committed)) {
         if (large_enough)
             return take_spare(t, block, was_spare);
-        /* Room that was reserved is gone, whether or not the block comes: no statistic and no
-         * reserve may count on it. */
+        /* Reserved room is gone, whether or not the new block can be had: no statistic and no reserve
+         * may count on it. */
         bh__hf_drop_spare(t);
         bh__hf_publish(t);
     }
@@ -196,7 +197,7 @@ static bh_status make_block(bh__hf_table *t, uint64_t bytes, uint64_t freed, bh_
     return BH_OK;
 }
 
-/* Nothing was built in this block. */
+/* Gives back a block in which nothing was built. */
 static void give_back(bh__hf_table *t, bh__block *block, int was_spare)
 {
     if (was_spare) {
@@ -248,7 +249,7 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
 
 /*
  * Keys that are all different may have been chosen so that all want the same region: they get a single
- * one, in which they have room whatever their hashes are, and a long tail for those who lose all its
+ * one, in which they have room whatever their hashes are, and a long tail for those that lose all its
  * rounds.
  */
 bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,

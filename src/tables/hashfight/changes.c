@@ -5,8 +5,8 @@
  * cut into chunks, and each chunk performed in three steps:
  *
  *     sort     by key, stably; equal keys are a run                       other calls may go on
- *     places   find where the keys of all runs are; those that are        with the gate held alone
- *              nowhere and are to be inserted get a place
+ *     places   find where the keys of all runs are; absent keys that      with the gate held alone
+ *              are to be inserted get a place
  *     fold     perform each run where its key is, in the caller's order   with the gate held alone
  *
  * Sorting and places may fail for want of memory, and what fails there has changed nothing; the fold
@@ -15,7 +15,7 @@
  */
 #include "tables/hashfight/policy.h"
 
-/* Elements of a call that are sorted and performed at once; so many when memory is short. */
+/* Elements of a call that are sorted and performed at once, at most; SMALL_CHUNK where memory is short. */
 #ifndef BH_HF_CHUNK_MOST
 #define BH_HF_CHUNK_MOST (1u << 22)
 #endif
@@ -25,8 +25,8 @@
 #define BH_HF_CHUNK_FAR (1u << 26)
 #endif
 
-/* Elements of a small call, which is sorted on the stack: with what sorting takes (as much again) it
- * must stay well below the 64 KiB that a call may have. */
+/* Elements of a small call, which is sorted on the stack: with the stack that sorting takes (as much again)
+ * that must stay well below the 64 KiB that a call may have. */
 #define SMALL_CHUNK 512
 #define SMALL_CHUNK_BYTES (SMALL_CHUNK * (3 * 8 + 2 * 4 + 2 * 8 + 1) + 9 * 64)
 
@@ -69,7 +69,7 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
     bh__hf_pass(table, BH_HF_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 
-/* The new keys of the chunk get places, as far as there are any. Answers how many did. */
+/* Makes places for the new keys of the chunk, as far as there are any. Answers for how many. */
 static uint64_t place_new(bh__hf_table *t, const chunk *c, uint64_t runs, bh_status *why)
 {
     const bh__primitives *p = t->table.backend->primitives;
@@ -110,7 +110,7 @@ static bh_status perform_runs(bh__hf_table *t, const bh__batch *batch, const chu
     locate(table, c, runs);
     if (inserts) {
         bh__hf_pass(table, BH_HF_PASS_WANT, &job, runs, BH_HF_PASS_RUNS);
-        /* Places for new keys move other pairs too. */
+        /* Making places moves other pairs too. */
         if (job.wanting && place_new(t, c, runs, &why))
             locate(table, c, runs);
     }
@@ -126,7 +126,7 @@ static bh_status perform_runs(bh__hf_table *t, const bh__batch *batch, const chu
             if (table->floor_keys > table->max_keys)
                 (void)bh__hf_make_spare(t, table->floor_keys);
         } else {
-            /* Not again before there are a good deal fewer keys. */
+            /* Not again before there are a quarter fewer keys. */
             t->shrink_below = table->keys - table->keys / 4;
             bh__hf_publish(t);
         }
@@ -165,7 +165,7 @@ static int run_chunk(bh__hf_table *t, const bh__batch *batch, const chunk *c, bh
     return 1;
 }
 
-/* Nothing of these elements was done. Far, the backend has marked them so beforehand. */
+/* Marks elements as not done. On a device the backend has marked them so beforehand. */
 static void refuse(const bh_table *table, const bh__batch *part)
 {
     uint64_t i;
@@ -177,7 +177,8 @@ static void refuse(const bh_table *table, const bh__batch *part)
 /*
  * An insert into a table in which nothing is: its elements fight as they are. Answers 0 when that
  * was not possible and nothing was done: the table is not empty, there is no memory, or so many
- * keys are equal that they do not spread. Far, no two may be equal: then all are INSERTED.
+ * keys are equal that they do not spread. On a device it is possible only if no two keys are equal: then
+ * all are INSERTED.
  */
 static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
 {
@@ -214,8 +215,8 @@ static int insert_into_empty(bh__hf_table *t, const bh__batch *batch)
     return inserted;
 }
 
-/* Performs a call in chunks of so many elements, with memory for one; where that is not enough for
- * sorting, the smaller ones that `small` has room for. */
+/* Performs a call in chunks of `room` elements, with `memory` for one chunk. Where the system gives no memory
+ * to sort them, the rest is performed in chunks of SMALL_CHUNK in the memory at `small`. */
 static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t room,
                             bh__arena *memory, uint64_t small)
 {
@@ -249,7 +250,7 @@ static bh_status run_chunks(bh__hf_table *t, const bh__batch *batch, uint64_t ro
     return status;
 }
 
-/* A device's memory holds more at once; and the stack is none of it. */
+/* In a device's memory chunks are larger, and none can be on the stack. */
 static bh_status modify_far(bh__hf_table *t, const bh__batch *batch)
 {
     const bh_table *table = &t->table;
@@ -287,7 +288,7 @@ static bh_status modify_near(bh__hf_table *t, const bh__batch *batch)
 
     taken = room > SMALL_CHUNK &&
             bh__temporary_take(&memory, &backend->host, cut_chunk(&a, table, room, &c));
-    /* Small, or no memory for more at a time. */
+    /* On the stack: a small call, or no memory for larger chunks. */
     a.at = taken ? (uint64_t)(uintptr_t)memory.memory : on_stack;
     if (!taken && room > SMALL_CHUNK)
         room = SMALL_CHUNK;

@@ -1,5 +1,5 @@
-/* HashFight's text for cores: the front, the teams (for tests of a device that is none), and where keys
- * are, which is a lookup of its own kind and goes through the window. An include-template. */
+/* HashFight's text for cores: the front; the teams (for tests with a fake device); and the pass LOCATE,
+ * whose lookups are a kind of operation of their own and go through the window. An include-template. */
 #include "tables/hashfight/front.h"
 #include "tables/hashfight/teams.h"
 

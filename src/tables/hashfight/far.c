@@ -6,11 +6,11 @@
  * cores.
  *
  * Memory for a build, besides the generation's 17 bytes for each pair of 4+4 bytes: 20 bytes a pair while
- * they are partitioned, and nothing of that size behind it.
+ * pairs are partitioned, and nothing of that size afterwards.
  */
 #include "tables/hashfight/policy.h"
 
-/* Counts of parts that reading has memory for, at most. */
+/* How many counts of parts reading has memory for, at most. */
 #define READ_PARTS_MOST (1u << 20)
 
 /* Pairs in columns. */
@@ -28,7 +28,8 @@ static columns cut_columns(bh__arena *a, const bh_table *table, uint64_t n)
     return c;
 }
 
-/* Takes temporary memory that is to be cut in the same way as `a` was; `a` begins there then. */
+/* Takes temporary memory for all that has been cut from `a`, which had no memory, and lets `a` begin there,
+ * to be cut again in the same way. */
 static int take(const bh_table *table, bh__arena *a, bh__temporary *memory)
 {
     const bh__backend *backend = table->backend;
@@ -64,7 +65,7 @@ static uint64_t regions_most(const bh_table *table)
     return table->backend->primitives->parts_most;
 }
 
-/* How many of a generation's pairs a region may have. More than there ever are, if their hashes are
+/* How many of a generation's pairs a region may have: more than a region ever has if hashes are evenly
  * spread. */
 static uint64_t room_of(uint64_t pairs, uint64_t regions)
 {
@@ -78,8 +79,8 @@ static uint64_t room_of(uint64_t pairs, uint64_t regions)
     return mean + 8 * deviation + 64;
 }
 
-/* A region may have more pairs than its slots are, where they are few: they lie there first. And those
- * who are left of all regions are one list. */
+/* Where a region has few pairs on average, it may have more pairs than slots: it needs lines for them, as
+ * its pairs lie there before they fight. And the pairs that all regions leave for the tail are one list. */
 static void fit(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
                 uint64_t *least)
 {
@@ -94,17 +95,18 @@ static void fit(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_
 
 /* --- building ------------------------------------------------------------------------------------ */
 
-/* Regions that do not fit in a team's fast memory are as many as a partition has parts (or there is one),
- * and so many are one team's: of 65,536 parts that makes as many teams as a large device runs at a time. */
+/* Where regions do not fit in a team's shared memory, there are as many as a partition has parts (or one),
+ * and each team has so many of them: with 65,536 parts that makes as many teams as a large device runs at
+ * a time. */
 #define REGIONS_OF_TEAM 128
 
 /* A build's temporary memory. */
 typedef struct work {
-    bh__temporary lists;   /* of regions, and of those who lose all rounds */
+    bh__temporary lists;   /* of regions, and of pairs that lose all rounds */
     bh__temporary scratch; /* of teams whose fast memory is too small */
 } work;
 
-/* A pass's argument that names the table alone. */
+/* The argument of a pass, in which only the table is set. */
 static bh_hf_teams begin_job(const bh_table *table)
 {
     bh_hf_teams job;
@@ -149,8 +151,8 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
 
     job->room = room_of(n, p->g.regions);
     job->teams = p->g.regions;
-    /* Slots of a region, and numbers of pairs, have 32 bits while they fight, and some to spare for the
-     * threads that count them. Only keys that all want one region are so many. */
+    /* While pairs fight, their numbers and those of a region's slots have 32 bits, with some to spare for
+     * threads that count in steps of a team. Only keys that all want one region are so many. */
     if (job->room > UINT32_MAX / 2 || cells > UINT32_MAX - 4096)
         return 0;
     job->scratch_bytes = BH_HF_TEAM_SCRATCH(o->key_bytes, o->value_bytes, job->room, slots, cells);
@@ -197,7 +199,7 @@ static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from, co
     bh__note_peak((bh_table *)(uintptr_t)table,
                   t->held + p->bytes + bytes_of(w) + partition.task_count * partition.task_bytes);
     bh__hf_pass(table, BH_HF_PASS_LAY, job, p->g.regions, p->g.regions);
-    /* Asked for twice, as the passes are. */
+    /* Tried twice, like the passes (BH_MUST). */
     if (!job->uneven)
         done = primitives->partition_scatter(&where, &partition) ||
                primitives->partition_scatter(&where, &partition);
@@ -205,7 +207,7 @@ static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from, co
     return job->uneven ? BH_HF_TOO_UNEVEN : done ? BH_HF_BUILT : BH_HF_NO_MEMORY;
 }
 
-/* The tail: those who lost all rounds, sorted by key. */
+/* Makes the tail: the pairs that lost all rounds, sorted by key. */
 static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int distinct,
                               bh_hf_generation *g)
 {
@@ -259,7 +261,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
         if (result == BH_HF_BUILT)
             bh__hf_pass(table, BH_HF_PASS_TEAM, &job, job.teams, 1);
     } else {
-        /* All are the tail. */
+        /* All pairs go to the tail. */
         job.left_keys = (void *)(uintptr_t)from->keys;
         job.left_values = (void *)(uintptr_t)from->payloads;
         job.left = from->n;
@@ -267,7 +269,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     if (result == BH_HF_BUILT && job.uneven) {
         result = BH_HF_TOO_UNEVEN;
     } else if (result == BH_HF_BUILT && job.left > p->g.tail_room) {
-        /* Who wins is chance, so it may be some more the next time. */
+        /* Which pair wins is chance, so a few more may be left the next time. */
         *quota = (job.left + job.left / 8) / p->g.regions + 1;
         result = BH_HF_TOO_MANY_LEFT;
     } else if (result == BH_HF_BUILT) {

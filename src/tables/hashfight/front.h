@@ -1,20 +1,20 @@
 /*
  * HashFight: many lookups at a time, without branches. An include-template: see instance.h.
  *
- * A lookup that loses its first round (one in three) costs the window of the schedule a branch that
- * no processor guesses. The *front* takes a slice round by round instead: every key of a list looks
- * at its slot, the result is written whether it is there or not, and the key's name is written to
- * the next list, whose end moves on if the key must go on.
+ * A lookup whose key lost its first round (one in three) costs the window of the schedule a branch that
+ * no processor predicts. The *front* takes a slice round by round instead: every key of a list looks
+ * at its slot, the result is written whether the key is there or not, and the key's name is written to
+ * the end of the next list; that end moves on only if the key must go on.
  *
  *     round 0   k0 k1 k2 k3 k4 k5 ..   all: hash, ask for the line; BH_HF_AHEAD keys later, look
- *     round 1   k1 k4 ..               who found another key where somebody lost
+ *     round 1   k1 k4 ..               those that found another key where somebody lost
  *     window    k4 ..                  a few, from their beginning: other rounds, the tail
  *
  * The bit that says whether somebody lost in a slot ends most misses, but it is a random read as
- * well, though of a smaller array, and a key that is there has no use for it. So the first keys of
- * a slice are looked up with the bits, and where hardly one of them is surely absent the others
- * pass by those of the first rounds. A hit is a sixth cheaper for that; a miss among them takes
- * three lines and more.
+ * well, though of a smaller array, and a key that is there does not need it. So the first BH_HF_SAMPLE
+ * keys of a slice are looked up with the bits. If nearly all of them may be present, the other keys of
+ * the slice skip the bits of the first three rounds. That makes a hit a sixth cheaper; a miss among
+ * these keys takes three lines and more.
  *
  * A slice holds the gate shared, and whoever changes the table holds it alone: nothing changes here
  * while a key is on its way.
@@ -24,14 +24,15 @@
 #ifndef BH_TABLES_HASHFIGHT_FRONT_H
 #define BH_TABLES_HASHFIGHT_FRONT_H
 
-/* Keys whose lines are on their way: by measurement; with 32 and 64 it is a little slower. */
+/* Keys whose lines are on their way at a time: measured; with 32 and 64 lookups are a little slower. */
 #define BH_HF_AHEAD 48u
 
 /* Fewer keys are left to the window. */
 #define BH_HF_FRONT_LEAST 64u
 
-/* Keys of a slice that are looked up with the bits. When at most so many of them are surely absent,
- * as two absent keys of three are, the others are not, for so many rounds. */
+/* BH_HF_SAMPLE keys of a slice are looked up with the bits. When the first round shows at most
+ * BH_HF_SAMPLE_GONE of them to be absent (it shows that for two absent keys of three), the other keys are
+ * looked up without the bits for BH_HF_ROUNDS_BLIND rounds. */
 #define BH_HF_SAMPLE 256u
 #define BH_HF_SAMPLE_GONE 16u
 #define BH_HF_ROUNDS_BLIND 3u
@@ -87,8 +88,9 @@ BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, co
     return found;
 }
 
-/* One round of the keys in[0 .. total), or where `in` is NULL of those from `first` on. Writes who
- * must go on to `out`, which may be `in`, and answers how many; *found receives how many were. */
+/* One round of the keys in[0 .. total), or, where `in` is NULL, of those from `first` on. Writes the names of
+ * keys that must go on to `out`, which may be `in`, and answers how many; *found receives how many keys were
+ * found. */
 BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
                                   const bh_seed *seed, uint64_t round, const uint16_t *in,
                                   uint32_t first, uint32_t total, int bits, uint16_t *out,
@@ -116,7 +118,7 @@ BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation
     return left;
 }
 
-/* Whether a slice is for the front: of many keys, in a table that was built at once. */
+/* Whether a slice is for the front: it has many keys, and the table was built at once. */
 BH_FN int BH_HF(front_fits)(const bh__slice *slice)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
@@ -129,7 +131,7 @@ BH_FN int BH_HF(front_fits)(const bh__slice *slice)
  * been found missing so far. */
 BH_FN uint32_t BH_HF(front)(const bh__slice *shared, uint16_t *list)
 {
-    /* Copies that nobody else can point to are in registers while results are written. */
+    /* Copies that nobody else can point to stay in registers while results are written. */
     const bh__slice slice = *shared;
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice.geometry;
     const bh_hf_generation g = geometry->generation[0];

@@ -13,21 +13,21 @@
 
 #include "base/system.h"
 
-/* A generation is merged with what comes when it is up to so many times as large. */
+/* A generation is merged with new keys when it is up to so many times as large. */
 #ifndef BH_HF_MERGE_FACTOR
 #define BH_HF_MERGE_FACTOR 8
 #endif
 
-/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most
- * random reads must also look for the page. On huge pages it pays nowhere (docs/decisions/0007). */
+/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most random
+ * reads miss the TLB too. On huge pages it never pays (docs/decisions/0007). */
 #define REGIONS_PAY_BYTES (192ull << 20)
 
-/* Counts that are on the stack. */
+/* How many counts of parts are on the stack. */
 #define READ_PARTS 256
 
 /* --- the list ------------------------------------------------------------------------------------ */
 
-/* A call that comes looks at the number without holding the gate. */
+/* A store of its own: a call that begins reads the number without holding the gate. */
 void bh__hf_set_keys(bh__hf_table *t, uint64_t keys)
 {
     bh__atomic_store(&t->table.keys, keys, __ATOMIC_RELAXED);
@@ -61,8 +61,8 @@ void bh__hf_publish(bh__hf_table *t)
     table->min_keys = 0;
     if (table->options.min_fill > 0 && slots > 4 * BH_HF_BUFFER_MOST && slots > t->floor_slots) {
         table->min_keys = (uint64_t)(table->options.min_fill * (double)slots);
-        /* A small generation has far more room for a tail than it needs. Whatever it has, a quarter
-         * of what was built must be gone, or it would be built anew for every call. */
+        /* A small generation has far more room for a tail than it needs. However many slots it has, a
+         * quarter of the pairs built must be gone, or it would be built anew for every call. */
         if (table->min_keys > pairs - pairs / 4)
             table->min_keys = pairs - pairs / 4;
         if (table->min_keys > t->shrink_below)
@@ -137,7 +137,7 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
         uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;
 
         parts = parts < counts_room ? parts : counts_room;
-        /* Far, parts are small: not many more of them than there is room for. */
+        /* On a device parts are small: not many more of them are read than there is room for. */
         if (bh__on_device(table->backend) && (parts - 1) / 4 > (room - *copied) / job.part)
             parts = (room - *copied) / job.part * 4 + 1;
         job.first = *cell;
@@ -220,8 +220,8 @@ static void cut_collected(bh__arena *a, const bh__hf_table *t, uint64_t first, u
     c->counts = (uint64_t *)bh__pointer(bh__cut(a, c->parts, 8));
 }
 
-/* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how
- * many all are, of `room` at most. */
+/* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how many
+ * pairs that makes, at most `room`. */
 static int collect(const bh__hf_table *t, uint64_t first, const void *keys, uint64_t count,
                    const collected *to, uint64_t room, uint64_t *n)
 {
@@ -252,7 +252,7 @@ static bh_status fail_merge(uint64_t pairs)
 }
 
 /*
- * Builds one generation of the new keys (sorted; none is there; no values yet), the buffer, and the
+ * Builds one generation of the new keys (sorted, all absent, without values yet), the buffer, and the
  * generations from `first` on. On failure the table is as it was.
  */
 static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64_t count)
@@ -276,7 +276,7 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
         total += t->built[i];
         freed += t->block[i].committed;
     }
-    /* So many pairs at least: where not even they have room, nothing is read in vain. */
+    /* The new generation has at least so many pairs: where not even they have room, nothing is read. */
     stay = stay < table->keys ? stay : table->keys;
     if (bh__hf_make_plan(table, table->keys - stay + count, &p) &&
         bh__hf_is_beyond(t, p.bytes, freed))
@@ -310,7 +310,7 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
     return status;
 }
 
-/* The first of the generations that are merged with so many pairs that come. */
+/* The first of the generations that are merged with `coming` new pairs. */
 static uint64_t first_to_merge(const bh__hf_table *t, uint64_t coming)
 {
     uint64_t first = bh__hf_large(t), total = coming + t->tail.tail;
@@ -345,7 +345,7 @@ uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, b
             return tried;
         }
         *why = status;
-        /* What there is memory for: fewer, and in the end what still fits in the buffer. */
+        /* Fewer, as there may be memory for them; in the end as many as still fit in the buffer. */
         tried =
             tried > BH_HF_BUFFER_MOST ? tried / 2 : BH_HF_BUFFER_MOST - (t->tail.tail - t->gone);
     }

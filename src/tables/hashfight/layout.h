@@ -9,10 +9,11 @@
  *     generation   region 0              region 1                  region P-1
  *                  [round 0|round 1|..]  [round 0|round 1|..] ...  [round 0|..]   tail
  *
- *     region       a range of the hash. All rounds of a key are in the same one, so that
- *                  whoever builds it works in a core's cache
+ *     region       a range of the hash. The slots of a key in all rounds are in the same
+ *                  region, so that building a region stays within a core's cache
  *     round        a subtable of slots. Every key fights for the one slot that its hash
- *                  names; losers go to the next round, where there are so many slots less
+ *                  names; losers go to the next round, which has fewer slots, in
+ *                  proportion to the keys that are expected there
  *     tail         the few pairs that lost every round, sorted by key
  *
  * Slots lie in lines of 64 bytes, keys first:
@@ -22,9 +23,10 @@
  *     +------+------+-- --+------+-------+-------+-- --+-------+
  *
  * Nothing says which slots are in use, and no key is reserved for "empty": an empty slot
- * holds a key whose hash names another slot (its *filler*: 0, or where 0 belongs itself
- * the smallest key that does not), so no lookup that comes here can take it for its own,
- * and whoever reads all slots finds that it is none. Erasing a key writes the filler.
+ * holds a key whose hash names another slot (its *filler*: 0, or, in the slot that key 0
+ * fights for, the smallest key that does not fight for it). So no lookup that comes here
+ * can take the filler for its own key, and a pass that reads all slots can tell that the
+ * slot is empty. Erasing a key writes the filler.
  *
  * One bit per slot says *contested*: somebody lost here. A lookup that finds another key,
  * or none, in a slot where nobody lost need look no further in this generation.
@@ -45,8 +47,8 @@ extern const bh__policy bh__hashfight_policy;
 #define BH_HF_ROUNDS_MOST 16u
 #define BH_HF_GENERATIONS_MOST 16u
 
-/* A region has whole groups of lines, so that its bits of `contested` are whole words: a multiple of 64
- * slots, of which a line has so many times the power of two that divides its own. */
+/* Lines of a group. A region has whole groups of lines, so that its bits of `contested` are whole words: a
+ * group is the fewest lines whose slots are a multiple of 64. */
 #define BH_HF_LINE_GROUP(slots) (64u / ((slots) & (~(slots) + 1)))
 
 /* Where values begin in a line of so many slots; and how many slots fit. */
@@ -57,8 +59,8 @@ extern const bh__policy bh__hashfight_policy;
 typedef struct bh_hf_round {
     uint64_t slots;  /* in each region */
     uint64_t line;   /* of a region, where this round begins */
-    uint64_t zero;   /* the slot of the whole generation that key 0 would fight for, */
-    uint64_t filler; /* and what is in it when it is empty; elsewhere 0 */
+    uint64_t zero;   /* the slot of the whole generation that key 0 would fight for */
+    uint64_t filler; /* what is in slot `zero` when it is empty; other empty slots hold 0 */
 } bh_hf_round;
 
 typedef struct bh_hf_generation {
@@ -78,7 +80,7 @@ typedef struct bh_hf_generation {
 /* The descriptor that a slice takes once. */
 typedef struct bh_hf_geometry {
     bh_seed seed;
-    uint64_t generations; /* none of them is empty of places */
+    uint64_t generations; /* each has rounds, or pairs in its tail */
     bh_hf_generation generation[BH_HF_GENERATIONS_MOST];
 } bh_hf_geometry;
 
@@ -95,7 +97,7 @@ typedef struct bh_hf_geometry {
 #define BH_HF_LOCATE 0xfeu
 
 /* The passes; see bh__kernels. Cores build by FIGHT and TAIL, a device by LAY, TEAM and TELL (which cores
- * have for tests of a device that is none). */
+ * have too, for tests with a fake device). */
 /* clang-format off */
 #define BH_HF_PASSES(pass)                                                                         \
     pass(COUNT,  count_parts,  bh_hf_export,  EACH)                                                \
@@ -139,16 +141,17 @@ typedef struct bh_hf_fight {
     uint64_t quota;         /* pairs of each region that may lose all rounds */
     void *left_keys;        /* quota for each region */
     uint64_t *left_payloads;
-    uint64_t *left; /* how many did; above quota: the others are not there */
+    uint64_t *left; /* how many of each region did; those above quota are not in left_keys */
     uint64_t won;   /* pairs in slots, added up by all */
 } bh_hf_fight;
 
 /*
- * After it, BH_HF_PASS_TAIL with the same argument. left_keys and left_payloads are sorted now; left
- * says where each run of equal keys begins. An item is a run, which becomes a pair of the tail.
+ * BH_HF_PASS_TAIL comes after BH_HF_PASS_FIGHT, with the same argument, in which left_keys and
+ * left_payloads are sorted now, and left says where each run of equal keys begins. An item is a run, which
+ * becomes a pair of the tail.
  */
 
-/* Before a generation is built, BH_HF_PASS_FILLER: an item is a round, whose filler is found. */
+/* BH_HF_PASS_FILLER comes before a generation is built: an item is a round, whose filler is found. */
 typedef struct bh_hf_fillers {
     const bh_hf_geometry *geometry;
     bh_hf_generation to;
@@ -172,22 +175,22 @@ typedef struct bh_hf_teams {
     uint64_t room;          /* pairs of a region, at most */
     unsigned char *scratch; /* NULL: what a team needs fits in fast memory of its own */
     uint64_t scratch_bytes; /* of each team */
-    void *left_keys;        /* receive those who lose all rounds, in any order */
+    void *left_keys;        /* these receive pairs that lose all rounds, in any order */
     void *left_values;
     uint64_t left_room;
-    uint64_t left; /* how many did, added up by all; those above left_room are not there */
+    uint64_t left; /* how many did, added up by all; those above left_room are not in left_keys */
     uint64_t
         uneven; /* becomes 1 where a region has too many pairs, or two keys are equal: nothing can
                    be built then */
     uint8_t *outcomes; /* tell: of elements that have been inserted */
 } bh_hf_teams;
 
-/* Fast memory of a team, and its threads: any kernel may have so much, and four such teams are what the
- * registers of an H200's processor are enough for (docs/decisions/0010). */
+/* Shared memory of a team, of which any kernel may have so much, and the threads of a team. The registers of
+ * an H200's multiprocessor are enough for four such teams (docs/decisions/0010). */
 #define BH_HF_TEAM_BYTES 45056u
 #define BH_HF_TEAM_THREADS 256u
 
-/* A pair in it: the payload is aligned. */
+/* Bytes of a pair in scratch memory, where its payload is aligned. */
 #define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
     ((payload_bytes) == 0 ? (key_bytes) : (key_bytes) + (payload_bytes) == 8 ? 8u : 16u)
 
@@ -197,7 +200,7 @@ typedef struct bh_hf_teams {
     (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots)*4 + (slots) / 8 + 9 * 64) /    \
      64 * 64)
 
-/* The same of a team: pairs, the slot of each, the winner of each slot of a round, and a bit for each
+/* Scratch memory of a team: pairs, the slot of each, the winner of each slot of a round, and a bit for each
  * slot of the region. */
 #define BH_HF_TEAM_SCRATCH(key_bytes, value_bytes, room, slots, cells)                             \
     (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots)*4 + (cells) / 8 + 4 * 64) / 64 * \
@@ -214,10 +217,10 @@ typedef struct bh_hf_locate {
 /*
  * The elements of a part of a call by key (bh__runs). An item is a run.
  *
- *   BH_HF_PASS_WANT   wanted[i] is 1 where the run's key is nowhere and one of the run would insert it
+ *   BH_HF_PASS_WANT   wanted[i] is 1 where the run's key is absent and one of the run would insert it
  *   BH_HF_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
- *                  written to the table once. Where wanted[i] is 1 and the key has a place, that was
- *                  made for it, and the key is not yet there
+ *                     written to the table once. Where wanted[i] is 1 and the key has a place, the place
+ *                     was made for it, and the key counts as absent still
  */
 typedef struct bh_hf_runs {
     const bh_hf_geometry *geometry;
@@ -234,8 +237,8 @@ typedef struct bh_hf_runs {
 
 /*
  * BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
- * behind them its tail. Each part goes to its place in the output. Parts have so many cells; in the
- * memory of a device fewer, because thousands of items run at once there.
+ * behind them its tail. Each part goes to its place in the output. A part has BH_HF_EXPORT_PART cells; in
+ * the memory of a device fewer, because thousands of items run at once there.
  */
 #define BH_HF_EXPORT_PART (1u << 17)
 #define BH_HF_EXPORT_PART_FAR 32u

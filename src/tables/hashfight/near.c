@@ -1,6 +1,6 @@
 /*
  * HashFight's policy where cores build, in the host's memory: partitioning the pairs by region, letting
- * the tasks of BH_HF_PASS_FIGHT fight, and sorting those who lost all rounds into the tail
+ * the tasks of BH_HF_PASS_FIGHT fight, and sorting the pairs that lost all rounds into the tail
  * (fight); and inserting into the buffer in place (add_to_buffer). far.c has the same for a device.
  *
  * The pairs are partitioned into the very memory that their region's slots will take, so a build needs
@@ -10,8 +10,8 @@
 #include "tables/hashfight/policy.h"
 
 /* Pairs of a region: what its task needs to fight stays within a second-level cache of two
- * megabytes. On the one machine measured twice as many make building 7% slower, half as many
- * nothing. */
+ * megabytes. On the one machine measured twice as many make building 7% slower, and half as many make no
+ * difference. */
 #ifndef BH_HF_REGION_KEYS
 #define BH_HF_REGION_KEYS 32768
 #endif
@@ -85,7 +85,7 @@ static int place_pairs(const bh_table *table, const bh__hf_plan *p, const bh__hf
     uint64_t bytes = p->g.region_lines * BH_HF_LINE, key_bytes = table->options.key_bytes, region;
 
     *most = 0;
-    /* Slots of a round have 32 bits while they fight. */
+    /* The fight numbers the slots of a round by 32 bits. */
     if (p->g.rounds && p->g.round[0].slots >= UINT32_MAX)
         return 0;
     for (region = 0; region < p->g.regions; region++) {
@@ -105,8 +105,8 @@ static int place_pairs(const bh_table *table, const bh__hf_plan *p, const bh__hf
     return 1;
 }
 
-/* The tail, from those who lost all rounds: sorted by key, one of each. Answers 0 for want of
- * memory. */
+/* Makes the tail of the pairs that lost all rounds: sorted by key, one pair for each key. Answers 0 for want
+ * of memory. */
 static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
 {
     const bh__primitives *p = table->backend->primitives;
@@ -258,7 +258,7 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     t->gone = 0;
     i = b->tail;
     b->tail += count;
-    /* From the end: until the last new key is in place the others move up. */
+    /* Merged from the end: old pairs move up until the last new key is in place. */
     for (to = b->tail; count; to--) {
         uint64_t new_key = row(from, count - 1, key_bytes);
 
@@ -311,7 +311,7 @@ const bh__hf_builder bh__hf_near = {
     .regions_most = regions_most,
     .fit = 0, /* place_pairs() sees whether the pairs have room where slots will be */
     .fight = fight,
-    .tell = 0, /* the fight tells */
+    .tell = 0, /* the fight sets outcomes */
     .add_to_buffer = add_to_buffer,
     .aside_bytes = aside_bytes,
     .part = BH_HF_EXPORT_PART,

@@ -4,22 +4,23 @@
  *
  * From Lessley, Li, Childs, "HashFight: A Platform-Portable Hash Table for Multi-Core and
  * Many-Core Architectures" (EI 2020), listings 1 to 5, with these departures:
- *   - what fights is the index of a pair, not the pair: a store of 4 bytes is whole on every
- *     machine, a pair of 16 is not. Then keys are compared, and the winners' pairs are gathered
+ *   - what fights is the index of a pair, not the pair: a store of 4 bytes is atomic on every
+ *     machine, one of 16 is not. Then keys are compared, and the winners' pairs are gathered
  *     in the order of the slots, so each line of the table is written once;
  *   - pairs are partitioned by region first and fight within their region, so that the
  *     scattered stores stay in a cache; the paper makes several passes over all keys;
- *   - equal keys are told by comparing keys, and collapse in the round their key wins; by
- *     index they would enter later subtables and be there twice;
+ *   - equal keys are recognised by comparing keys, and become one pair in the round that their
+ *     key wins; if indexes were compared, the losers would enter later subtables, and their key
+ *     would be in the table twice;
  *   - a subtable's size follows from the number of pairs that lose on average, not from how
  *     many did, so that regions need not wait for each other between rounds. Each round
  *     has hash bits of its own;
  *   - an empty slot holds a filler, not a reserved key, and a bit for each slot says where
  *     nobody lost: see layout.h.
  *
- * WHAT HAPPENS IF more pairs lose all rounds than were thought of: the pass says how many, and
- * the policy builds again with room for them. If all keys had one hash they would all be in the
- * tail: slow to build, and right.
+ * WHAT HAPPENS IF more pairs lose all rounds than expected: the pass says how many, and the
+ * policy builds again with room for them. If all keys had one hash they would all be in the
+ * tail: slow to build, but correct.
  *
  * Whoever changes the table holds the gate alone, so a lookup sees no change and needs no
  * sequence numbers; within a pass every slot, and every run of equal keys, has one writer. There
@@ -44,8 +45,8 @@ BH_FN unsigned char *bh_hf_at(uint64_t address)
     return (unsigned char *)(uintptr_t)address;
 }
 
-/* The slot of its region's round for which a key with this hash fights. Rounds are `two` apart
- * within the region, so that keys that meet in one do not meet in the next. */
+/* The slot of its region's round for which a key with this hash fights. From round to round a key moves on by
+ * hash.two within the region, so that keys that meet in one round do not meet in the next. */
 BH_FN uint64_t bh_hf_within(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
                             uint64_t *region)
 {
@@ -151,8 +152,8 @@ BH_FN bh_region BH_HF(region_of)(const void *memory, uint32_t bytes)
     return region;
 }
 
-/* To the slot of the operation's round. The bit beside it is asked for at once: most who find
- * another key there want it. */
+/* Goes to the slot of the operation's round. The slot's bit is prefetched too: most operations that find
+ * another key in the slot need it. */
 BH_FN bh_region BH_HF(go_slot)(const bh_hf_generation *generation, BH_HF(op) *op)
 {
     op->slot = bh_hf_slot(generation, op->hash, op->round, BH_HF_LINE_SLOTS);
@@ -161,7 +162,7 @@ BH_FN bh_region BH_HF(go_slot)(const bh_hf_generation *generation, BH_HF(op) *op
                             BH_HF_LINE);
 }
 
-/* To the middle of what is left of the tail. */
+/* Goes to the middle of what is left of the tail. */
 BH_FN bh_region BH_HF(go_middle)(const bh_hf_generation *generation, const BH_HF(op) *op)
 {
     uint64_t middle = op->slot + (op->end - op->slot) / 2;
@@ -169,7 +170,7 @@ BH_FN bh_region BH_HF(go_middle)(const bh_hf_generation *generation, const BH_HF
     return BH_HF(region_of)(bh_hf_at(generation->tail_keys + middle * BH_KEY_BYTES), BH_KEY_BYTES);
 }
 
-/* Lost, or might have lost, all rounds: to the tail. */
+/* Goes to the tail: the key has lost, or may have lost, all rounds. */
 BH_FN bh_region BH_HF(go_tail)(const bh_hf_generation *generation, BH_HF(op) *op)
 {
     op->round = BH_HF_TAIL;
@@ -178,7 +179,7 @@ BH_FN bh_region BH_HF(go_tail)(const bh_hf_generation *generation, BH_HF(op) *op
     return BH_HF(go_middle)(generation, op);
 }
 
-/* To the generation that op->generation names; there is one. */
+/* Goes to the generation with the number op->generation, which exists. */
 BH_FN bh_region BH_HF(go_generation)(const bh_hf_geometry *geometry, BH_HF(op) *op)
 {
     const bh_hf_generation *generation = &geometry->generation[op->generation];
@@ -201,7 +202,7 @@ BH_FN bh_region BH_HF(begin)(const bh__slice *slice, BH_HF(op) *op, uint32_t at,
     return BH_HF(go_generation)(geometry, op);
 }
 
-/* The key is at `value`'s side, or nowhere when that is NULL. */
+/* Finishes an operation; `value` is where the key's value is, NULL: the key is absent. */
 BH_FN bh_answer BH_HF(done)(const bh__slice *slice, BH_HF(op) *op, uint32_t kind, const void *value)
 {
     if (kind == BH_HF_LOCATE)
@@ -217,7 +218,7 @@ BH_FN bh_answer BH_HF(done)(const bh__slice *slice, BH_HF(op) *op, uint32_t kind
     return BH_DONE;
 }
 
-/* Not in this generation. */
+/* The key is not in this generation: goes to the next one, or finishes. */
 BH_FN bh_answer BH_HF(go_on)(const bh__slice *slice, BH_HF(op) *op, uint32_t kind, bh_region *next)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
@@ -251,7 +252,7 @@ BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation 
     return BH_NEXT;
 }
 
-/* Finding and locating never change anything, so `slice` is theirs only for the results. */
+/* Finding and locating change nothing but the results of the slice. */
 BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint64_t at,
                             bh_region *next)
 {
@@ -281,9 +282,9 @@ BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint
  * Building
  * --------------------------------------------------------------------------------------------- */
 
-/* A pair in scratch memory, and what its payload stands for. Pairs are words of 8 bytes: one with
- * the key below and a payload of 4 bytes above, or a key's and then a payload's; a key of 4 bytes
- * alone is a word of 4. */
+/* Pairs in scratch memory; value_of tells what a payload stands for. A pair is one word of 8 bytes, with the
+ * key in the lower half and a payload of 4 bytes in the upper half; or two words, the key's and then the
+ * payload's. A key alone is a word of its own width. */
 BH_FN uint32_t BH_HF(pair_bytes)(uint32_t payload_bytes)
 {
     return BH_HF_PAIR(BH_KEY_BYTES, payload_bytes);
@@ -333,23 +334,22 @@ BH_FN BH_VALUE BH_HF(value_of)(const bh_hf_fight *job, uint64_t payload)
     return (BH_VALUE)payload;
 }
 
-/* What is in empty slots of a round: the smallest key that does not fight for the slot for which
- * key 0 does. */
+/* Finds the filler of a round: the smallest key that does not fight for the slot for which key 0 does. */
 BH_FN_RARE void BH_HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, uint64_t round)
 {
     bh_hf_round *r = &to->round[round];
     uint64_t key = 1;
 
     r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, BH_HF_LINE_SLOTS);
-    /* A round has slots enough for this to end after a few; a hash that sends the first 2^32 keys
-     * to one slot would be broken. */
+    /* A round has slots enough for this loop to end after a few keys; a hash that sends the first 2^32
+     * keys to one slot would be broken. */
     while (bh_hf_slot(to, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS) == r->zero &&
            key < UINT32_MAX)
         key++;
     r->filler = key;
 }
 
-/* The fight: each pair names itself the winner of its slot. The last one to do so is. */
+/* The fight: each pair names itself the winner of its slot. The last pair to do so wins. */
 BH_FN void BH_HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
                         uint64_t round, uint64_t first_slot, uint64_t active,
                         uint32_t payload_bytes)
@@ -399,7 +399,7 @@ BH_FN void BH_HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, con
         BH_STORE_KEY(BH_HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
 }
 
-/* Those who are not the winners of their slots, by index; answers how many. */
+/* Lists the pairs that are not the winners of their slots, by index; answers how many. */
 BH_FN uint64_t BH_HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
 {
     uint32_t number[16], i;
@@ -420,8 +420,8 @@ BH_FN uint64_t BH_HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
     return losers;
 }
 
-/* Compares keys: who has the winner's key has not lost, but is one with it. Answers how many have
- * lost. */
+/* Compares keys: a pair with the winner's key has not lost, but is one with the winner, and leaves the list.
+ * Marks the slots of the others as contested, and answers how many have lost. */
 BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
                             uint64_t losers, uint32_t payload_bytes)
 {
@@ -441,9 +441,9 @@ BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, 
     return lost;
 }
 
-/* Tells the elements of a call what they have done, where they have a slot now: of several with one
- * key the first is the new one, and the others, of which the last has won, have assigned its value.
- * Before check(), which forgets who is one with a winner. */
+/* Sets the outcomes of the elements that have a slot now: of several with one key the first has inserted it,
+ * and the others, of which the last has won, have assigned its value. Comes before check(), which drops
+ * the pairs that are one with a winner. */
 BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots,
                        uint64_t losers, uint32_t payload_bytes)
 {
@@ -467,7 +467,7 @@ BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t 
                 s->seen[i / 64] >> i % 64 & 1 ? BH_ASSIGNED : BH_INSERTED;
 }
 
-/* The losers move to the front. */
+/* Moves the losers' pairs to the front. */
 BH_FN void BH_HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
 {
     uint64_t i;
@@ -477,7 +477,7 @@ BH_FN void BH_HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t pa
                         BH_HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
 }
 
-/* Those who lost all rounds, for the tail. */
+/* Stores the pairs of a region that have lost all rounds, for the tail. */
 BH_FN void BH_HF(leave)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t region,
                         uint64_t active, uint32_t payload_bytes)
 {
@@ -517,7 +517,7 @@ BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generatio
 
         uint64_t losers;
 
-        /* Lines and groups of 16 pairs are made whole. */
+        /* Beyond the end too: whole lines, and whole groups of 16 pairs, are read. */
         for (i = 0; i < r->slots + BH_HF_LINE_SLOTS; i++)
             s->winner[i] = BH_HF_NOBODY;
         for (i = active; i < active + 16; i++)
@@ -581,7 +581,7 @@ BH_FN void BH_HF(fight_tasks)(void *argument, uint64_t first, uint64_t count)
     }
 }
 
-/* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among those who lost all rounds. */
+/* BH_HF_PASS_TAIL: a pair of the tail from each run of equal keys among the pairs that lost all rounds. */
 BH_FN void BH_HF(make_tail)(void *argument, uint64_t first, uint64_t count)
 {
     const bh_hf_fight *job = (const bh_hf_fight *)argument;
@@ -632,7 +632,7 @@ BH_FN void BH_HF(want)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->wanting, wanting);
 }
 
-/* A place, taken apart. */
+/* What a place stands for: addresses. */
 typedef struct BH_HF(spot) {
     unsigned char *key;
     unsigned char *value;
@@ -682,7 +682,7 @@ BH_FN void BH_HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t e
         BH_STORE_VALUE(spot.value, (BH_VALUE)value);
     if (!present && spot.gone) {
         *spot.gone = 1;
-        /* At once: the buffer is small. */
+        /* An atomic addition for each: the buffer is small. */
         if (!job->geometry->generation[(place >> BH_HF_PLACE_GENERATION) - 1].regions)
             bh_add64(&job->gone, 1);
     } else if (!present) {
@@ -763,7 +763,7 @@ BH_FN void BH_HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, 
         uint64_t end = job->end - cell < job->part ? job->end : cell + job->part;
 
         if (copies && to > job->room)
-            continue; /* an earlier part ends the room */
+            continue; /* the room has ended in an earlier part */
         while (cell < end) {
             uint64_t round, next = BH_HF(round_of)(from, cell, slots, &round);
 

@@ -30,11 +30,11 @@
 #define BH_HF_TAIL_KEYS 1024
 #endif
 
-/* Of min_fill's default: how empty a table may become, of what it has when it is built. */
+/* min_fill's default, as a share of the fill that a table has when it is built. */
 #define DEFAULT_MIN_SHARE 0.5
 
-/* Where sorting lookups by region pays (bh__hf_table's regions_pay), it does for calls of so many
- * lookups for each thread. */
+/* In tables where sorting lookups by region pays (bh__hf_table's regions_pay), it pays for calls of at least
+ * so many lookups for each thread. */
 #define REGIONS_PAY_LOOKUPS (1ull << 17)
 
 static int choose_options(bh_table *table)
@@ -52,7 +52,7 @@ static int choose_options(bh_table *table)
     }
     if (!o->hashfight.tail_keys)
         o->hashfight.tail_keys = BH_HF_TAIL_KEYS;
-    /* What is built has always the same fill, so max_fill holds or it cannot. */
+    /* What is built has always the same fill, so max_fill holds always or never. */
     fill = bh__hf_natural_fill(table);
     if (o->max_fill == 0)
         o->max_fill = fill;
@@ -80,8 +80,8 @@ static int choose_options(bh_table *table)
  * Lookups by region
  * --------------------------------------------------------------------------------------------- */
 
-/* The paper's passes by region of memory: a key's part of the hash is its place in every
- * generation. */
+/* Lookups by region are the paper's passes by region of memory: the upper bits of a key's hash say where it
+ * is in every generation. */
 static bh_status find(bh_table *table, const bh__batch *batch)
 {
     const bh_executor *executor = &table->backend->executor;
@@ -204,7 +204,7 @@ static bh_status reserve(bh_table *table, uint64_t keys)
 
 static void shrink(bh_table *table)
 {
-    (void)table; /* whoever erases does it */
+    (void)table; /* the call that erases does it: see perform_runs */
 }
 
 static bh_status compact(bh_table *table)
@@ -216,7 +216,7 @@ static bh_status compact(bh_table *table)
     table->floor_keys = t->floor_slots = 0;
     bh__hf_drop_spare(t);
     bh__hf_publish(t);
-    /* Not for a part in 32, nor for what is in the buffer alone. */
+    /* Not for less than 1/32 of the memory, nor where all keys are in the buffer. */
     if (!large || (t->geometry.generations == 1 && bh__hf_make_plan(table, table->keys, &p) &&
                    p.bytes >= t->block[0].committed - t->block[0].committed / 32))
         return BH_OK;

@@ -63,7 +63,7 @@ typedef struct bh__hf_list {
     uint8_t *outcomes;
 } bh__hf_list;
 
-/* How a generation of so many pairs is laid out; addresses count from 0 at first. */
+/* How a generation is laid out; addresses are offsets in its memory until it has some. */
 typedef struct bh__hf_plan {
     bh_hf_generation g;
     uint64_t quota;
@@ -89,13 +89,14 @@ struct bh__hf_builder {
     uint64_t (*region_keys)(const bh_table *table);
     uint64_t (*regions_most)(const bh_table *table);
 
-    /* Corrects a plan for so many pairs in so many regions: *lines is what the slots of a region need,
-     * *least how many places in the tail each has at least. NULL: nothing is to be corrected. */
+    /* Corrects a plan for `pairs` pairs in `regions` regions: *lines is how many lines the slots of a region
+     * need, *least how many places in the tail each region has at least. NULL: plans need no correction. */
     void (*fit)(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
                 uint64_t *least);
 
-    /* Partitions the list into the generation's memory and lets it fight there. *quota receives what
-     * BH_HF_TOO_MANY_LEFT would need, *pairs how many the generation has. */
+    /* Partitions the list into the generation's memory and lets its pairs fight there. *quota receives the
+     * quota that is needed where the answer is BH_HF_TOO_MANY_LEFT, *pairs how many pairs the generation
+     * has. */
     bh__hf_built (*fight)(const bh_table *table, const bh__hf_list *from, bh__hf_plan *p,
                           uint64_t *quota, uint64_t *pairs);
 
@@ -103,11 +104,11 @@ struct bh__hf_builder {
      * may be `indexed`. */
     void (*tell)(const bh_table *table, uint8_t *outcomes, uint64_t n);
 
-    /* The buffer gets the new keys, sorted, none of which is there, without values; it has room. Answers
-     * 0 for want of memory: then nothing has changed. */
+    /* Adds new keys to the buffer, which has room for them: they are sorted, all absent, and have no values
+     * yet. Answers 0 for want of memory: then nothing has changed. */
     int (*add_to_buffer)(bh__hf_table *t, const void *keys, uint64_t count);
 
-    /* Memory that it works in, cut from the buffer's block behind the buffer (`aside`). */
+    /* Bytes that add_to_buffer works in, cut from the buffer's block behind the buffer (`aside`). */
     uint64_t (*aside_bytes)(const bh_table *table);
 
     /* Cells of a part when pairs are read (BH_HF_PASS_COUNT). */
@@ -117,8 +118,8 @@ struct bh__hf_builder {
      * for want of memory. */
     int (*add_up)(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum);
 
-    /* How many such numbers the generations from `first` on need memory for, of the table's kind. 0: the
-     * stack has them. */
+    /* How many numbers for add_up need memory of the table's kind when the generations from `first` on are
+     * read. 0: none, the stack has room for them. */
     uint64_t (*counts)(const bh_table *table, uint64_t first);
 };
 
@@ -209,25 +210,25 @@ void bh__hf_publish(bh__hf_table *t);
 /* Generations with regions; the buffer, if anything is in it, comes behind them. */
 uint64_t bh__hf_large(const bh__hf_table *t);
 
-/* Takes back the generations from `first` on, and puts a new one among the others by its size. */
+/* Frees the generations from `first` on, and puts a new one among the others by its size. */
 void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *made,
                     const bh__block *block, uint64_t pairs);
 
 /*
- * Makes places for new keys: sorted, none of which is there. Answers for how many, from the first
- * on; *why says why not for more.
+ * Makes places for new keys, which are sorted and all absent. Answers for how many, from the first on;
+ * *why says why not for more.
  */
 uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, bh_status *why);
 
 /* Forgets all pairs; the largest block is kept for the next ones. */
 void bh__hf_drop_all(bh__hf_table *t);
 
-/* Everything in one generation, as large as it must be. */
+/* Moves all pairs to one generation, as large as it must be. */
 bh_status bh__hf_rebuild(bh__hf_table *t);
 
 /* Copies the pairs of a generation from a cell on; *copied receives how many, and *cell moves behind
- * them. `counts` has room for so many parts, in the table's kind of memory. Answers 0 for want of
- * memory, which happens far alone. */
+ * them. `counts` has room for counts_room parts, in the table's kind of memory. Answers 0 for want of
+ * memory, which happens on a device alone. */
 int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
                 uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied);
 
@@ -243,7 +244,7 @@ double bh__hf_natural_fill(const bh_table *table);
 /* Slots of a generation, with the places of its tail. */
 uint64_t bh__hf_slots(const bh_hf_generation *generation);
 
-/* For so many pairs. Answers 0 when it would be beyond what can be addressed. */
+/* Plans a generation of `pairs` pairs. Answers 0 when it would be beyond what can be addressed. */
 int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);
 
 /*
@@ -254,17 +255,17 @@ int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);
 bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
                        bh_hf_generation *made, bh__block *block, uint64_t *pairs);
 
-/* Memory for a generation of so many keys, kept until it is wanted. */
+/* Makes a spare block for a generation of `keys` keys, kept until one is built. */
 bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys);
 
-/* A block of so many keys becomes the spare one if there is no larger one; else it is freed. */
+/* Makes a block with room for `keys` keys the spare one if there is no larger one; else frees it. */
 void bh__hf_spare_block(bh__hf_table *t, bh__block *block, uint64_t keys, uint64_t slots);
 
 /* Frees the spare block. */
 void bh__hf_drop_spare(bh__hf_table *t);
 
-/* Whether the budget has no block of so many bytes, even if the spare one were given up for it and
- * `freed` bytes given back; and the failure that says so. */
+/* Whether the budget has no room for a block of `bytes` bytes, even if the spare one were given up for it and
+ * `freed` bytes given back; bh__hf_fail_beyond is the failure that says so. */
 int bh__hf_is_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
 bh_status bh__hf_fail_beyond(const bh__hf_table *t, uint64_t bytes, uint64_t freed);
 

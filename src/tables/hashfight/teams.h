@@ -3,8 +3,8 @@
  * include-template, included behind ops.h: see instance.h.
  *
  * Cores build region by region too (BH_HF_PASS_FIGHT), one thread for each, in a cache. Here the regions are
- * so small that all a fight needs fits in the fast memory that a block of a GPU's threads has to itself,
- * and the threads of a team share the region's pairs: thread t of T has pairs t, t + T, t + 2T ...
+ * so small that all a fight needs fits in the shared memory of a block of a GPU's threads, and the threads
+ * of a team divide the region's pairs among them: thread t of T has pairs t, t + T, t + 2T ...
  *
  *     table      [ pairs of the region, partitioned  ]         read once, one after the other
  *                    |
@@ -16,21 +16,22 @@
  *     KEEP       each thread moves those of its pairs that have lost to the front of its own places
  *     table      [round 0       |round 1 |..]                  written once, one after the other
  *
- * So memory sees the pairs once and the table once, and nothing is counted between rounds: no list is
- * made of the losers, because each thread keeps its own. Between CLAIM, CHECK with GATHER, and KEEP the
- * team meets. Where several threads write one word they write the same, or it does not matter whose
- * number stays; only the bits are set by an atomic operation.
+ * So the pairs are read from memory once, the table is written once, and nothing is counted between
+ * rounds: no list is made of the losers, because each thread keeps its own. Between CLAIM, CHECK with
+ * GATHER, and KEEP the team meets at a barrier. Where several threads write one word they write the same,
+ * or it does not matter whose number stays; only the bits are set by an atomic operation.
  *
- * Two departures from the text for cores. Which of several pairs stays is nobody's choice on a GPU,
- * so of equal keys it need not be the last one's value: CHECK says when there are any (two equal keys
- * want the same slot in every round, so the one that loses to the other meets it there), nothing is
- * built, and the call is sorted and performed by runs, like any that finds keys in the table. And
- * those who lose all rounds are one list, not one for each region.
+ * There are two departures from the text for cores.
+ *   - On a GPU nothing determines which of several pairs stays, so of equal keys it need not be the last
+ *     one's value. CHECK notices equal keys: they want the same slot in every round, so the one that
+ *     loses to the other meets it there. Then nothing is built, and the call is sorted and performed by
+ *     runs, like any that finds keys in the table.
+ *   - Pairs that lose all rounds are in one list, not in one for each region.
  *
- * WHAT HAPPENS IF a region has more pairs than there is room for: LAY says so. Keys of which some may be equal
- * are sorted then, as above; others become one region, whose team does the same in scratch memory in the
- * table's kind of memory, slowly. So do teams of a table of so many pairs that its regions are too
- * large for fast memory, because a partition has no more parts.
+ * WHAT HAPPENS IF a region has more pairs than there is room for: LAY says so. If some keys may be equal, the
+ * call is sorted then, as above. Keys that are all different become one region, whose team fights in scratch
+ * memory in the table's kind of memory, slowly. The same scratch memory serves the teams of a table of so
+ * many pairs that its regions are too large for shared memory, because a partition has no more parts.
  */
 #include "tables/instance.h"
 
@@ -49,7 +50,7 @@ BH_FN void BH_HF(lay_region)(bh_hf_teams *job, uint64_t region)
         job->uneven = 1;
 }
 
-/* The region's pairs, and no slot contested yet. */
+/* Brings the region's pairs to scratch memory, and marks no slot as contested yet. */
 BH_FN void BH_HF(team_bring)(const bh_hf_teams *job, const bh_hf_scratch *s, uint64_t region,
                              uint32_t words)
 {
@@ -79,8 +80,8 @@ BH_FN void BH_HF(team_claim)(const bh_hf_generation *to, const bh_seed *seed,
     }
 }
 
-/* Whether they have lost: `slot` becomes 1, or 0. Answers whether a key was equal to the one that has
- * won. */
+/* Whether this thread's pairs have lost: `slot` of each becomes 1, or 0. Answers whether a loser's key was
+ * equal to the winner's. */
 BH_FN int BH_HF(team_check)(const bh_hf_scratch *s, uint32_t first_slot, uint32_t own)
 {
     uint32_t i = bh_team_lane();
@@ -123,7 +124,7 @@ BH_FN void BH_HF(team_gather)(const bh_hf_generation *to, const bh_hf_scratch *s
     }
 }
 
-/* Those of this thread's pairs that have lost come to the front of its places; answers how many. */
+/* Moves those of this thread's pairs that have lost to the front of its places; answers how many. */
 BH_FN uint32_t BH_HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
 {
     uint32_t i = bh_team_lane(), to = i, kept = 0;
@@ -139,7 +140,7 @@ BH_FN uint32_t BH_HF(team_keep)(const bh_hf_scratch *s, uint32_t own)
     return kept;
 }
 
-/* Those who have lost all rounds, for the tail. */
+/* Stores those of this thread's pairs that have lost all rounds, for the tail. */
 BH_FN void BH_HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t own)
 {
     uint32_t i = bh_team_lane();
@@ -155,7 +156,7 @@ BH_FN void BH_HF(team_leave)(bh_hf_teams *job, const bh_hf_scratch *s, uint32_t 
     }
 }
 
-/* All rounds of one region. (What is counted within it has 32 bits: far.c sees to that.) */
+/* All rounds of one region. (Numbers within a region have 32 bits: far.c sees to it that they fit.) */
 BH_FN void BH_HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, const bh_seed *seed,
                               const bh_hf_scratch *s, uint64_t region)
 {
@@ -186,7 +187,7 @@ BH_FN void BH_HF(team_region)(bh_hf_teams *job, const bh_hf_generation *to, cons
             ((const uint32_t *)s->seen)[i];
     if (twins)
         job->uneven = 1;
-    bh_team_meet(); /* scratch memory is the next region's */
+    bh_team_meet(); /* the next region uses the same scratch memory */
 }
 
 /* BH_HF_PASS_TEAM: the regions of one team, in its scratch memory. */

@@ -1,6 +1,6 @@
 /*
- * Insertions region by region (by_region.h). Loads are plain, as in find.cu: each bucket is one
- * thread's, or is written by swaps that look at what they replace.
+ * Insertions region by region (by_region.h). Loads are plain, as in find.cu: each bucket belongs to one
+ * thread, or is written by compare-and-swaps, which check what they replace.
  */
 #define BH_TARGET_CUDA 1
 #define BH_CUDA_QUIET 1

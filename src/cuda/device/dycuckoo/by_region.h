@@ -1,8 +1,8 @@
 /*
  * The schedule `regions`: inserting and updating many keys region by region of the table, for one
  * pair of widths. An include-template: see instance.h. scatter.h brings the keys to their regions, and
- * says why that is cheaper; tables/dycuckoo/regions.h says what is done to a bucket; here is how a
- * region's keys come to its buckets:
+ * says why that is cheaper; tables/dycuckoo/regions.h says what is done to a bucket; this file brings
+ * a region's keys to its buckets:
  *
  *     regions      [. .][. .][. .] ...             of 256 buckets, some 1,500 rows each
  *        |  settle       a block of threads for each region: its buckets are copied to shared
@@ -10,8 +10,8 @@
  *     left over    rows whose home is full, bucket by bucket
  *        |  away         a thread for each such bucket
  *
- * and what then is still to be done is listed for the last two stages of `sift` (kernels.h): keys
- * that may be guests, and keys for which no bucket had room.
+ * Elements that are not done after that are listed for the last two stages of `sift` (kernels.h): those
+ * whose keys may be guests, and those for whose keys no bucket had room.
  */
 #if !BH_APART
 #include "tables/dycuckoo/ops.h"
@@ -23,17 +23,17 @@
 #define BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 
 #define BH_REGION_THREADS 256u
-/* Rows of a region that a block has shared memory for, in bytes, so that four blocks fit on a
- * processor of an H200; and buckets of a region, as bits. */
+/* Bytes of a region's rows that a block has shared memory for, so that four blocks fit on a
+ * multiprocessor of an H200; and 2^bits buckets of a region. */
 #define BH_REGION_BYTES 23232u
 #define BH_REGION_BITS 8u
 #define BH_REGION_BITS_LEAST 5u
 #define BH_REGION_BITS_MOST 10u
-/* Where a bucket's copy lies behind that of the one before: as in look.h. */
+/* Distance of the copies of neighbouring buckets, chosen as in look.h. */
 #define BH_REGION_PLACE 80u
 
-/* A row as `order` has it: its number, its key's counter, and among those that are not done
- * whether it is to be listed, and not left over. */
+/* An entry of `order`: the row's number, its key's counter and, for a row that is not done, whether it is to
+ * be listed rather than left over. */
 #define BH_REGION_NUMBER 0xfffu
 #define BH_REGION_COUNTER_SHIFT 12
 #define BH_REGION_LISTED 0x8000u
@@ -66,9 +66,9 @@ typedef struct BH_DY_REGION(desk) {
     uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
     uint16_t order[BH_DY_REGION_ROWS];               /* rows, bucket by bucket */
     uint32_t left[3];         /* rows left over, buckets that have some, rows to be listed */
-    unsigned long long at[3]; /* where those go */
-    uint32_t room;            /* there is some for every new key of the region */
-    uint32_t held;            /* so many have got it, or may get it later */
+    unsigned long long at[3]; /* where in their lists those go */
+    uint32_t room;            /* whether there is room for every new key of the region */
+    uint32_t held;            /* how many rows have used room, or may use it later */
     uint8_t presumed;
 } BH_DY_REGION(desk);
 
@@ -119,8 +119,8 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
     __syncthreads();
 }
 
-/* Performs the elements of a bucket on its copy. Those that are not done come to the front of its
- * part of `order`; answers how many. */
+/* Performs the elements of a bucket on its copy. Rows that are not done come to the front of the bucket's
+ * part of `order`; answers how many they are. */
 BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *slice, uint32_t bucket,
                                            unsigned char *copy)
 {
@@ -146,7 +146,7 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
                 slice->outcomes[row->word[BH_SCATTER_INDEX]] = op.outcome;
             continue;
         }
-        /* A key that is left over already will be found where it then is. */
+        /* An equal key that is left over already will be in the table when a listed one is run. */
         listed = settled == BH_DY_UNSETTLED;
         for (j = first; j < first + kept && !listed; j++)
             listed = !(d->order[j] & BH_REGION_LISTED) &&
@@ -156,8 +156,8 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
     return kept;
 }
 
-/* Takes places in the lists of what is not done, for all threads of the block; own[] become the
- * thread's within them. */
+/* Takes places in the three lists of what is not done, for all threads of the block; own[] becomes this
+ * thread's place among the block's in each. */
 BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh_cuda_left *left,
                               uint32_t over, uint32_t listed, uint32_t *own)
 {
@@ -178,7 +178,7 @@ BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh
     __syncthreads();
 }
 
-/* Writes what a bucket has not done, the `kept` entries from `first` on, to where it goes. */
+/* Writes the rows of a bucket that are not done, the `kept` entries from `first` on, to their lists. */
 BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d,
                                const bh_cuda_left *left, uint32_t first, uint32_t kept,
                                const uint32_t *own, uint64_t line)
@@ -237,8 +237,8 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
     __syncthreads();
 }
 
-/* Takes room for all rows of a region, where there is not enough for all of the slice, or none
- * for any of them; and gives back what nobody wanted. By one thread. */
+/* Where there is not enough room for all of the slice, takes room for all rows of a region, or for none of
+ * them; give_room gives back what no row has used. Both are called by one thread. */
 BH_FN void BH_DY_REGION(take_room)(bh__cuda_job *job, BH_DY_REGION(desk) *d, uint32_t rows)
 {
     unsigned long long *taken = (unsigned long long *)&job->room_taken;
@@ -303,8 +303,9 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
     bh_cuda_enter(job, BH__CUDA_REGIONS, &counts);
 }
 
-/* The second: a thread for each bucket that has rows left over. One attempt of each thread at a
- * time, whichever row it is on: attempts are alike, and how many a bucket takes is not. */
+/* The second phase: a thread for each bucket that has rows left over. Each round of the loop is one attempt
+ * of each thread, whichever row it is on: attempts take the same time, but buckets need different numbers
+ * of them. */
 __global__ void BH_DY_REGION(away)(bh__cuda_job *job, bh_cuda_left left)
 {
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
@@ -369,12 +370,13 @@ typedef struct bh_region_plan {
     uint64_t bytes;
 } bh_region_plan;
 
-/* Fewer elements, or fewer than so many for 4 buckets, are as fast one by one. By measurement. */
+/* Measured: calls of fewer elements, or with fewer than BH_REGIONS_OF_4 elements for each 4 buckets, are as
+ * fast one by one. */
 #define BH_REGIONS_FROM (UINT64_C(1) << 16)
 #define BH_REGIONS_OF_4 3
 
-/* Chooses the regions' size, so that none gets more than `room` rows, *mean of them or fewer, and
- * two scatters have destinations enough. Answers 0 when it cannot be had. */
+/* Chooses the regions' size, so that none gets more than `room` rows (on average *mean or fewer), and two
+ * scatters have enough destinations. Answers 0 when there is no such size. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t room,
                                 bh_region_plan *plan, double *mean)
 {
@@ -400,7 +402,7 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     return bh_scatter_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
 }
 
-/* Whether the schedule is wanted for so many elements. */
+/* Whether the schedule is wanted, or pays, for `count` elements. */
 static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t buckets)
 {
     switch (known->wanted) {
@@ -412,9 +414,9 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
 
 #endif
 
-/* Whether the slice is one for this schedule; and then where everything goes in a memory that
- * begins at `memory`. (Not for mixed slices, nor for operations that answer with values; nor where
- * keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
+/* Whether the slice is one for this schedule; if so, *plan says where everything goes in a memory that begins
+ * at `memory`. (The schedule does not take mixed slices, nor operations that answer with values, nor tables
+ * in which keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
 static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
                               bh_region_plan *plan)
 {
@@ -482,7 +484,7 @@ static int BH_DY_REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda
     return unmarked && error > 0 ? -error : error;
 }
 
-/* Whether blocks may have so much shared memory: more than any kernel has without asking. */
+/* Whether blocks may have so much shared memory: more than a kernel has by default. */
 static int BH_DY_REGION(fits)(void)
 {
     return BH_SCATTER(fits)() &&

@@ -14,8 +14,8 @@ BH_FN uint64_t bh_hf_thread(void)
     return blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
 }
 
-/* Adds to a counter of all threads what this warp's have counted, by one addition. All lanes of the
- * warp must come here. */
+/* Adds what the threads of this warp have counted to a counter of all threads, by one atomic addition. All
+ * lanes of the warp must come here. */
 BH_FN void bh_hf_tally(uint64_t *counter, uint64_t counted)
 {
     int distance;
@@ -73,8 +73,8 @@ __global__ void BH_KERNEL(locate)(const bh_hf_locate *job, uint64_t items)
 }
 
 #if BH_CUDA_TILE == 1
-/* A block is a team. Two calls, so that the compiler knows which
- * memory it is. */
+/* A block is a team. There are two calls, so that the compiler knows in each whether scratch memory is shared
+ * or global. */
 __global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) BH_KERNEL(team)(bh_hf_teams *job)
 {
     __shared__ uint64_t fast[BH_HF_TEAM_BYTES / 8];
