@@ -11,6 +11,9 @@
 
 #include "choose.h"
 
+#include "pair.h"
+
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -24,13 +27,11 @@ static void add_run(struct sample *sample, uint64_t length)
 
 void sample_look(struct sample *sample, const void *keys, uint32_t key_bytes, uint64_t count)
 {
-    const uint32_t *keys4 = keys;
-    const uint64_t *keys8 = keys;
     uint64_t first = 0;
 
     *sample = (struct sample){.keys = count};
     for (uint64_t i = 1; i < count; i++) {
-        if (key_bytes == 4 ? keys4[i] != keys4[i - 1] : keys8[i] != keys8[i - 1]) {
+        if (key_at(keys, i, key_bytes) != key_at(keys, i - 1, key_bytes)) {
             add_run(sample, i - first);
             first = i;
         }
@@ -76,21 +77,48 @@ bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_byt
            others * in_cache + colder * out_of_cache > others * sorting;
 }
 
-uint64_t memory_available(void)
+/* The number that a file of the system holds, or begins with; UINT64_MAX: it holds none. */
+static uint64_t number_in(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    uint64_t number = UINT64_MAX;
+
+    if (file == NULL)
+        return number;
+    if (fscanf(file, "%" SCNu64, &number) != 1)
+        number = UINT64_MAX; /* "max": no limit */
+    fclose(file);
+    return number;
+}
+
+/* What the machine has left. */
+static uint64_t memory_of_machine(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
     char line[160];
-    unsigned long long kib;
-    uint64_t bytes = UINT64_MAX;
+    uint64_t kib, bytes = UINT64_MAX;
 
     if (file == NULL)
         return bytes;
     while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) {
-            bytes = (uint64_t)kib << 10;
+        if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1) {
+            bytes = kib << 10;
             break;
         }
     }
     fclose(file);
     return bytes;
+}
+
+uint64_t memory_available(void)
+{
+    uint64_t machine = memory_of_machine();
+    /* A container may have less: the limit of its control group. */
+    uint64_t most = number_in("/sys/fs/cgroup/memory.max");
+    uint64_t used = number_in("/sys/fs/cgroup/memory.current");
+
+    if (most == UINT64_MAX || used == UINT64_MAX)
+        return machine;
+    uint64_t left = used < most ? most - used : 0;
+    return left < machine ? left : machine;
 }

@@ -32,7 +32,7 @@ uint64_t sample_others(const struct sample *sample, uint64_t keys);
 bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_bytes,
                     uint64_t memory);
 
-/* Memory that the system can give without swapping, in bytes; UINT64_MAX: it does not say. */
+/* Memory that the machine, or the container, can give without swapping, in bytes; UINT64_MAX: neither says. */
 uint64_t memory_available(void);
 
 #endif

@@ -82,15 +82,15 @@ static const char help[] =
     "                     tab, how many distinct keys have it\n"
     "  -t, --threads N    use N threads; default: one for each processor\n"
     "  -d, --device D     count on cpu (the default), or on an NVIDIA GPU: cuda, or cuda:N for\n"
-    "                     GPU number N; bulkhash devices tells what there is\n"
+    "                     GPU number N; bulkhash devices tells whether there is one\n"
     "  -h, --help         print this\n"
     "\n"
     "The summary on standard error tells how many keys are distinct, how many were counted, the\n"
     "rate and time of counting (without writing OUT), and the memory of the table: per key, or\n"
     "of fewer than 65,536 keys in all. Keys of which a sample shows that many are distinct are\n"
-    "sorted instead, unless they are from FASTQ, or nothing tells how many there will be (a pipe),\n"
-    "or they need more than half of the free memory; then the summary tells in how much memory\n"
-    "they were sorted.\n"
+    "sorted instead, and the summary tells in how much memory. They are not sorted on a GPU, nor\n"
+    "from FASTQ, nor where nothing tells how many there will be (a pipe), and as soon as they need\n"
+    "more than half of the free memory they go to a table.\n"
     "The table is made as large as a sample lets expect, up to 200 MB at once.\n"
     "\n"
     "examples:\n"
@@ -406,7 +406,9 @@ static void keep_keys(struct counter *counter, struct hot *hot, void *keys, size
 
     pthread_mutex_lock(&counter->lock);
     counter->counted += count;
-    if (counter->counts.table == NULL) {
+    if (counter->counts.table == NULL && source_is_fastq(counter->source)) {
+        count_in_table(counter);
+    } else if (counter->counts.table == NULL) {
         void *room = runs_room(runs, others, expected_others(counter));
 
         is_kept = room != NULL;
@@ -460,7 +462,7 @@ static void read_straight(struct counter *counter)
     size_t count = 1;
 
     source_reader_open(&reader, counter->source);
-    while (runs->count < all && count > 0) {
+    while (runs->count < all && count > 0 && !source_is_fastq(counter->source)) {
         uint64_t part = all - runs->count < straight_keys ? all - runs->count : straight_keys;
         void *room = runs_room(runs, part, all);
 
@@ -524,15 +526,15 @@ static uint64_t expected_distinct(const struct counter *counter)
     return expected < most ? expected : most;
 }
 
-/* On a GPU nothing is sorted: there a table is as fast. Nor are the reads of FASTQ: their first k-mers are
- * distinct, but with the coverage all of them come again, and sorting would take many times the memory. */
-static bool is_sorting(const struct counter *counter, bool on_cores)
+/* On a GPU nothing is sorted: there a table is as fast. Nor are the reads of FASTQ, also when they come behind
+ * other files: their first k-mers are distinct, but with the coverage all of them come again, and sorting
+ * would take many times the memory. */
+static bool is_sorting(const struct counter *counter, bool on_cores, uint64_t memory)
 {
     struct source *source = counter->source;
 
     return on_cores && !source_is_fastq(source) && counter->sample.keys == sample_keys &&
-           choose_sorting(&counter->sample, source_expected(source), source->key_bytes,
-                          memory_available());
+           choose_sorting(&counter->sample, source_expected(source), source->key_bytes, memory);
 }
 
 /* Brings what was counted on the way to the other keys. */
@@ -561,8 +563,10 @@ static void count_keys(struct counter *counter, bool on_cores)
 
     source_reader_open(&reader, counter->source);
     look_at_beginning(counter, &reader, &beginning, on_cores);
-    runs_init(&counts->runs, counter->source->key_bytes);
-    if (!is_sorting(counter, on_cores))
+    const uint64_t memory = memory_available();
+    /* A quarter, for bh_sort() needs as much again. */
+    runs_init(&counts->runs, counter->source->key_bytes, memory / 4);
+    if (!is_sorting(counter, on_cores, memory))
         open_table(counter, expected_distinct(counter));
     while (beginning.count > 0) {
         keep_keys(counter, &none, beginning.keys, beginning.count);

@@ -1,6 +1,6 @@
 /*
- * Hot keys (see hot.h). A place that is free holds some hot key that belongs to another place: it is
- * compared with keys that belong here, so it is never found.
+ * Hot keys (see hot.h). A free place holds some hot key that belongs to another place. Only keys that belong
+ * to the free place are compared with it, so none is equal.
  */
 #include "hot.h"
 
@@ -13,11 +13,6 @@ enum { place_bits = 14, places = 1 << place_bits, least_share = 8 };
 static inline size_t place_of(uint64_t key)
 {
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - place_bits));
-}
-
-static inline uint64_t key_at(const void *keys, uint64_t i, uint32_t key_bytes)
-{
-    return key_bytes == 4 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
 }
 
 /* Gives a key its place, unless a more frequent one has it. */

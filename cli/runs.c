@@ -20,9 +20,9 @@ static const uint64_t least_bytes = UINT64_C(4) << 20;
 /* A part that one thread counts. */
 enum { counted_keys = 1 << 16 };
 
-void runs_init(struct runs *runs, uint32_t key_bytes)
+void runs_init(struct runs *runs, uint32_t key_bytes, uint64_t most_bytes)
 {
-    *runs = (struct runs){.key_bytes = key_bytes};
+    *runs = (struct runs){.key_bytes = key_bytes, .most_bytes = most_bytes};
 }
 
 /* Brings the mapping to so many bytes. */
@@ -51,8 +51,10 @@ void *runs_room(struct runs *runs, uint64_t more, uint64_t expected)
             wanted = expected * runs->key_bytes;
         if (wanted < bytes)
             wanted = bytes;
+        if (wanted > runs->most_bytes)
+            wanted = runs->most_bytes;
         wanted = (wanted + least_bytes - 1) / least_bytes * least_bytes;
-        if (!map(runs, wanted))
+        if (bytes > runs->most_bytes || !map(runs, wanted))
             return NULL;
     }
     return (char *)runs->keys + runs->count * runs->key_bytes;
@@ -62,17 +64,12 @@ void runs_close(struct runs *runs)
 {
     if (runs->keys != NULL)
         munmap(runs->keys, runs->bytes);
-    runs_init(runs, runs->key_bytes);
+    runs_init(runs, runs->key_bytes, runs->most_bytes);
 }
 
 /* ---------------------------- for one width of keys, a constant ---------------------------- */
 
 #define INLINE static inline __attribute__((always_inline))
-
-INLINE uint64_t key_at(const void *keys, uint64_t i, uint32_t key_bytes)
-{
-    return key_bytes == 4 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
-}
 
 /* The first key from `begin` on that is not smaller than `key`, before `end`. */
 INLINE uint64_t find(const void *keys, uint64_t begin, uint64_t end, uint64_t key,
@@ -101,7 +98,7 @@ INLINE uint64_t end_of_run(const void *keys, uint64_t i, uint64_t end, uint32_t 
 }
 
 /* How many runs there are: each begins where a key differs from the one before. */
-INLINE uint64_t number(const void *keys, uint64_t begin, uint64_t end, uint32_t key_bytes)
+INLINE uint64_t distinct_in(const void *keys, uint64_t begin, uint64_t end, uint32_t key_bytes)
 {
     uint64_t runs = begin < end;
 
@@ -249,17 +246,17 @@ static uint64_t number_in_part(const struct counting *counting, uint64_t begin, 
 
     if (counting->least > 1)
         return runs_pairs(runs, begin, keys, counting->least, false, pairs);
-    return runs->key_bytes == 4 ? number(runs->keys, begin, begin + keys, 4)
-                                : number(runs->keys, begin, begin + keys, 8);
+    return runs->key_bytes == 4 ? distinct_in(runs->keys, begin, begin + keys, 4)
+                                : distinct_in(runs->keys, begin, begin + keys, 8);
 }
 
 static void count_parts(void *argument)
 {
     struct counting *counting = argument;
-    struct pair *pairs = malloc(counted_keys * sizeof *pairs);
+    struct pair *pairs = counting->least > 1 ? malloc(counted_keys * sizeof *pairs) : NULL;
     uint64_t begin, keys, number = 0;
 
-    if (pairs == NULL)
+    if (counting->least > 1 && pairs == NULL)
         fail("count: no memory to count the keys; free some and try again");
     do {
         pthread_mutex_lock(&counting->lock);

@@ -24,14 +24,16 @@ struct runs {
     void *keys;     /* NULL: none yet */
     uint64_t count; /* of the keys */
     uint64_t bytes; /* of the memory */
+    uint64_t most_bytes;
     uint32_t key_bytes;
     uint64_t first;             /* the smallest key */
     const struct pair *besides; /* keys, ascending, and how many of each there are besides */
     uint64_t besides_count;
 };
 
-/* Makes it empty, for keys of 4 or 8 bytes. */
-void runs_init(struct runs *runs, uint32_t key_bytes);
+/* Makes it empty, for keys of 4 or 8 bytes, which may take up to `most_bytes`: how many there will be is an
+ * estimate, and may be too low by far. */
+void runs_init(struct runs *runs, uint32_t key_bytes, uint64_t most_bytes);
 
 /* Answers where `more` keys can be written behind those that are there, for whoever then adds to
  * runs->count how many there are; NULL without memory, and nothing has changed. `expected` is how many keys

@@ -64,6 +64,7 @@ static void open_file(struct source *source)
     case SOURCE_ARRAY: npy_open(&source->npy, path); break;
     case SOURCE_TEXT: text_open(&source->text, path);
     }
+    source->path = input_of(source)->path;
 }
 
 static void close_file(struct source *source)
@@ -242,10 +243,8 @@ size_t source_read_taken(struct source_reader *reader, void *keys, size_t room)
 
 const char *source_path(struct source *source)
 {
-    pthread_mutex_lock(&source->lock);
-    const char *path = input_of(source)->path;
-    pthread_mutex_unlock(&source->lock);
-    return path;
+    /* Without the lock: who holds it may wait for a pipe, and whoever asks has an error to tell. */
+    return source->path;
 }
 
 uint64_t source_position(struct source *source)
@@ -287,9 +286,14 @@ bool source_sample(struct source *source, void *keys, size_t count)
     return source->kind == SOURCE_ARRAY && npy_sample(&source->npy, keys, count);
 }
 
-bool source_is_fastq(const struct source *source)
+bool source_is_fastq(struct source *source)
 {
-    return source->kind == SOURCE_KMERS && source->fasta.is_fastq;
+    if (source->kind != SOURCE_KMERS)
+        return false;
+    pthread_mutex_lock(&source->lock);
+    bool is_fastq = source->fasta.is_fastq;
+    pthread_mutex_unlock(&source->lock);
+    return is_fastq;
 }
 
 bool source_is_signed(const struct source *source)

@@ -26,6 +26,8 @@ struct source {
     uint32_t key_bytes; /* of a key in memory, 4 or 8 */
     uint64_t size;      /* bytes of all files; 0: not known */
 
+    _Atomic(const char *) path; /* of the file that is being read */
+
     pthread_mutex_t lock;  /* of all that follows */
     char **files;          /* those that have not been opened, */
     int files_left;        /* and their number */
@@ -84,7 +86,7 @@ uint64_t source_expected(struct source *source);
 bool source_sample(struct source *source, void *keys, size_t count);
 
 /* Whether the file that is being read is FASTQ. */
-bool source_is_fastq(const struct source *source);
+bool source_is_fastq(struct source *source);
 
 /* Whether keys may be below zero: in an array by its type, in text where one was read. */
 bool source_is_signed(const struct source *source);

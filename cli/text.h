@@ -5,7 +5,7 @@
  *     -4
  *     +0x1F       hexadecimal, likewise; digits and the x in either case
  *
- * Each line is exactly that, of any number of digits, from -2^63 to 2^64 - 1. Lines end in LF or CR LF,
+ * Each line is exactly that, of up to 131,071 bytes, from -2^63 to 2^64 - 1. Lines end in LF or CR LF,
  * and the last one may have no end. Everything else, blanks and empty lines included, ends the program
  * with the number of the line: what is skipped without a word would be missing from the counts.
  *

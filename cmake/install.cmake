@@ -48,7 +48,8 @@ set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bulkhash)
 install(EXPORT bulkhashTargets NAMESPACE bulkhash:: DESTINATION ${cmake_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bulkhashConfig.cmake.in
   ${CMAKE_BINARY_DIR}/bulkhashConfig.cmake INSTALL_DESTINATION ${cmake_dir})
-# Before 1.0 every minor version may change the interface.
+# Before 1.0 every minor version may change what programs are written against. (Those that are compiled
+# go on to work: base/structs.h.)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/bulkhashConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES

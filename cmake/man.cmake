@@ -24,7 +24,8 @@ if(TARGET bulkhash_program)
 endif()
 # Which pages there are is known when they are written, so what the build looks at is another file.
 add_custom_command(OUTPUT ${man_pages}/written
-  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/man.py ${man_pages} ${man_program} ${public_headers}
+  COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=$<TARGET_FILE_DIR:bulkhash>
+    ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/man.py ${man_pages} ${man_program} ${public_headers}
   COMMAND ${CMAKE_COMMAND} -E touch ${man_pages}/written
   DEPENDS ${PROJECT_SOURCE_DIR}/scripts/man.py ${public_headers} ${man_programs}
   COMMENT "Writing man pages" VERBATIM)

@@ -603,6 +603,10 @@ def library_pages(headers, has_program, version):
 
 # --- Pages of the program ------------------------------------------------------------------------
 
+class NotRun(Failure):
+    """The program does not run here: built for another machine, or not installed where it looks."""
+
+
 class Help:
     """What `PROGRAM [COMMAND] --help` prints: a summary, lines of usage, sections of lines."""
 
@@ -613,7 +617,7 @@ class Help:
             said = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True,
                                   encoding="utf-8").stdout
         except (OSError, subprocess.CalledProcessError) as error:
-            raise Failure(f"{what}: cannot be had from {program}: {error}") from None
+            raise NotRun(f"{what}: cannot be had from {program}: {error}") from None
         lines = [line.rstrip() for line in said.split("\n")]
         title = re.match(r"bulkhash[\w ]*: (.*)", lines[0])
         self.summary = title[1] if title else None
@@ -706,8 +710,13 @@ def main():
     try:
         headers = [Header(path) for path in arguments.headers]
         version = version_of(headers)
-        pages = library_pages(headers, arguments.program is not None, version)
-        programs = program_pages(arguments.program, version) if arguments.program else {}
+        programs = {}
+        try:
+            if arguments.program:
+                programs = program_pages(arguments.program, version)
+        except NotRun as reason:
+            print(f"man: the pages of the program are left out: {reason}", file=sys.stderr)
+        pages = library_pages(headers, bool(programs), version)
         write_pages(os.path.join(arguments.output, "man3"), 3, pages)
         write_pages(os.path.join(arguments.output, "man1"), 1, programs)
     except Failure as failure:

@@ -4,18 +4,23 @@
 #include "base/error.h"
 #include "bulkhash/experimental.h"
 
-/* The last field of each struct in 0.2 and in every later version that has appended some. A struct whose
- * size has no entry here is refused even when it comes from the header of today. */
-#define BH_SIZES(type, ...)                                                                        \
-    static const uint64_t type##_sizes[] = {__VA_ARGS__, 0};                                       \
+/*
+ * The structs, each with its last field, and behind that the sizes that it had in older versions, from the
+ * newest of them to 0.2, and 0. A struct that grows moves its last field of today to that list:
+ *
+ *     BH_SIZES(table_options, new_field, BH_SIZE_TO(bh_table_options, hashfight.tail_keys), 0);
+ */
+#define BH_SIZES(type, last, ...)                                                                  \
+    _Static_assert(BH_SIZE_TO(bh_##type, last) == sizeof(bh_##type), "the last field is another"); \
+    static const uint64_t type##_sizes[] = {BH_SIZE_TO(bh_##type, last), __VA_ARGS__};             \
     const bh__struct bh__##type##_struct = {"bh_" #type, type##_sizes}
 
-BH_SIZES(context_options, BH_SIZE_TO(bh_context_options, cuda_stream));
-BH_SIZES(context_info, BH_SIZE_TO(bh_context_info, pages));
-BH_SIZES(system, BH_SIZE_TO(bh_system, environment));
-BH_SIZES(table_options, BH_SIZE_TO(bh_table_options, hashfight));
-BH_SIZES(experimental_options, BH_SIZE_TO(bh_experimental_options, reserved));
-BH_SIZES(table_stats, BH_SIZE_TO(bh_table_stats, bytes_peak));
+BH_SIZES(context_options, cuda_stream, 0);
+BH_SIZES(context_info, pages, 0);
+BH_SIZES(system, environment, 0);
+BH_SIZES(table_options, hashfight.tail_keys, 0);
+BH_SIZES(experimental_options, reserved, 0);
+BH_SIZES(table_stats, bytes_peak, 0);
 
 /* Every such struct begins with it. */
 static uint64_t size_of(const void *given)
@@ -24,15 +29,6 @@ static uint64_t size_of(const void *given)
 
     memcpy(&size, given, sizeof size);
     return size;
-}
-
-static uint64_t newest(const bh__struct *what)
-{
-    const uint64_t *size = what->sizes;
-
-    while (size[1])
-        size++;
-    return *size;
 }
 
 bh_status bh__check_struct(const bh__struct *what, const void *given)
@@ -46,12 +42,12 @@ bh_status bh__check_struct(const bh__struct *what, const void *given)
     return bh__fail(BH_ERR_ARGUMENT,
                     "%s.struct_size is %llu and this library knows %llu: set it to the size of "
                     "the struct, or call its init function",
-                    what->name, (unsigned long long)size, (unsigned long long)newest(what));
+                    what->name, (unsigned long long)size, (unsigned long long)what->sizes[0]);
 }
 
 bh_status bh__take_struct(const bh__struct *what, void *to, const void *given)
 {
-    const uint64_t whole = newest(what);
+    const uint64_t whole = what->sizes[0];
     const bh_status status = bh__check_struct(what, given);
 
     if (status)

@@ -19,7 +19,7 @@
 typedef struct bh__struct {
     const char *name;
     const uint64_t
-        *sizes; /* sizes in each version that changed it, oldest first; 0 after the last */
+        *sizes; /* of today, then of older versions, the newest first; 0 after the last */
 } bh__struct;
 
 /* The size of a struct in the version in which `field` was its last one. */

@@ -23,8 +23,10 @@
 
 /* A module of another build would read these structs wrongly. */
 #define BH__CUDA_MODULE_VERSION                                                                    \
-    ((((((((uint64_t)BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 + sizeof(bh__slice)) * 4099 +           \
-        sizeof(bh_table_options)) *                                                                \
+    (((((((((uint64_t)BH_SLICE_KINDS) * 31 + BH_OPS) * 4099 + sizeof(bh__slice)) * 4099 +          \
+         sizeof(bh_table_options)) *                                                               \
+            4099 +                                                                                 \
+        sizeof(bh_experimental_options)) *                                                         \
            4099 +                                                                                  \
        sizeof(bh__cuda_job)) *                                                                     \
           4099 +                                                                                   \

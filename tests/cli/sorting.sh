@@ -14,7 +14,7 @@ expect_way() {
     [[ $1 == table ]] || pattern='sorted in [0-9.]+ MB$'
     grep -Eq "$pattern" "$err" || failed "not $1: $(cat "$err")"
 }
-# reference TYPE FILE: counts of the elements in FILE as od reads them, sorted by number.
+# counts_of TYPE FILE: counts of the elements in FILE as od reads them, sorted by number.
 counts_of() { od -An -v -t "${1/i/d}" -w"${1:1}" "$2" | tr -d ' ' | sort | uniq -c | awk -v OFS='\t' '{ print $2, $1 }' | sort -n; }
 
 # Bytes of all values, most keys distinct: letters, of which some become bytes above 127, also the highest of a

@@ -74,7 +74,7 @@ static void use(bh_context *context, bh_design design)
     bh_table_destroy(table);
 
     /* What no version had is refused. */
-    options.struct_size -= 8;
+    options.struct_size -= 1;
     check(bh_table_create(context, &options, &table) == BH_ERR_ARGUMENT && !table);
 }
 

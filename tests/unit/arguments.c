@@ -131,6 +131,9 @@ static void table_options_out_of_range(void **state)
     check_create(&options, BH_ERR_ARGUMENT, "9 subtables");
     options.dycuckoo.subtables = UINT32_MAX;
     check_create(&options, BH_ERR_ARGUMENT, "2^32 - 1 subtables");
+    options.dycuckoo.subtables = 0;
+    options.dycuckoo.reserved = 1;
+    check_create(&options, BH_ERR_ARGUMENT, "something in what is reserved");
 
     options = table_options(4, 4, UINT64_MAX);
     check_create(&options, BH_ERR_ARGUMENT, "a capacity beyond all memory");
@@ -319,7 +322,7 @@ static void struct_sizes(void **state)
         bh_table_stats stats;
         bh_experimental_options experimental;
         bh_system system;
-        const int64_t off[] = {8, -1, -8, 1 << 20, 0};
+        const int64_t off[] = {8, -1, -3, 1 << 20, 0};
         const bool zero = i == 4;
 
         options.struct_size = zero ? 0 : options.struct_size + (uint64_t)off[i];

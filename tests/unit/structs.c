@@ -15,8 +15,10 @@ typedef struct grown {
 } grown;
 
 static const uint64_t sizes[] = {BH_SIZE_TO(grown, two), BH_SIZE_TO(grown, three),
-                                 BH_SIZE_TO(grown, four), 0};
-static const bh__struct of_grown = {"grown", sizes};
+                                 BH_SIZE_TO(grown, four)};
+static const uint64_t newest_first[] = {sizeof(grown), BH_SIZE_TO(grown, three),
+                                        BH_SIZE_TO(grown, two), 0};
+static const bh__struct of_grown = {"grown", newest_first};
 
 static const grown defaults = {sizeof(grown), 10, 20, 30, "forty"};
 

@@ -35,6 +35,10 @@ static int choose_options(bh_table *table)
                  o->dycuckoo.subtables, BH_DY_SUBTABLES_MOST);
         return 0;
     }
+    if (o->dycuckoo.reserved) {
+        bh__fail(BH_ERR_ARGUMENT, "dycuckoo.reserved is %u; it must be 0", o->dycuckoo.reserved);
+        return 0;
+    }
     d = (double)o->dycuckoo.subtables;
     if (o->max_fill == 0)
         o->max_fill = DEFAULT_MAX_FILL;

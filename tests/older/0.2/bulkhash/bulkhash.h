@@ -220,6 +220,7 @@ BH_API bh_status bh_context_get_info(const bh_context *context, bh_context_info 
 typedef struct bh_table_options {
     uint64_t struct_size;
     bh_design design;
+    bh_duplicates duplicates;
     uint32_t key_bytes;   /* 4 or 8 */
     uint32_t value_bytes; /* 0, 4 or 8; 0: a set */
     uint64_t capacity;    /* the table holds this many keys without growth */
@@ -243,12 +244,12 @@ typedef struct bh_table_options {
     double max_fill;
     uint64_t seed; /* of the hash, where seed_fixed is not 0; else the seed is random */
     uint32_t seed_fixed;
-    bh_duplicates duplicates;
     bh_schedule schedule;
     /* Options for experiments (bulkhash/experimental.h); NULL: none. bh_table_create() copies them. */
     const struct bh_experimental_options *experimental;
     struct {
         uint32_t subtables; /* 2 to 8; default 4. With more, a table grows by smaller parts */
+        uint32_t reserved;  /* 0 */
     } dycuckoo;
     /*
      * BH_HASHFIGHT: for a table that one call fills and others look up.
