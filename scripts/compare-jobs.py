@@ -46,10 +46,10 @@ jobs:
   kmers-reads          the same of 400,000 reads of 150 letters made from it, FASTQ
 
 Joins, groups and edges are measured in memory: from columns to columns, in the engine's own form. A
-process does the job twice. The time is that of the second run: the first touches memory that the system
-must find, which takes very different times on virtual machines. The peak of memory is that of the first
-run, beyond the input. Counts and k-mers are whole processes, from file to file; but of Python only what
-follows the imports is measured. pandas and NumPy work with one thread, so they are left out with all.
+process does the job twice. The time is that of the second run: the first one touches new memory, which
+takes very different times on virtual machines. The peak of memory is that of the first run, beyond the
+input. Counts and k-mers are whole processes, from file to file; but of Python only what follows the
+imports is measured. pandas and NumPy work with one thread and are left out of the runs with all threads.
 """
 
 EPILOG = """examples:
@@ -351,6 +351,7 @@ def measure(runner, programs, jobs, threads, repetitions, say):
                 if job not in ours:
                     raise Failure(f"{program.name} said nothing about {job}")
                 samples[job, "bulkhash"].append(ours[job])
+                say(f"  {job}, bulkhash: {ours[job]['cpu_s']:.2f} s of CPU")
                 for engine in program.engines:
                     if engine not in runner.engines or (threads > 1 and engine in ONE_THREAD_ONLY):
                         continue
@@ -359,6 +360,7 @@ def measure(runner, programs, jobs, threads, repetitions, say):
                         raise Failure(f"{job}: bulkhash and {engine} DO NOT ANSWER THE SAME: "
                                       f"{ours[job]['answer']} and {theirs['answer']}")
                     samples[job, engine].append(theirs)
+                    say(f"  {job}, {engine}: {theirs['cpu_s']:.2f} s of CPU")
     return samples
 
 
