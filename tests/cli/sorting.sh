@@ -109,4 +109,13 @@ expect_way table
 seq 3 | awk '{ for (i = 0; i < 100000; i++) print $1 }' >in.txt
 expect_success "$BULKHASH" count -T in.txt
 expect_way table
+# Sequences: most k-mers of a genome are distinct, and sorted. Reads are not, wherever they stand.
+{ echo '>genome'; random_letters 200000 7 ACGT | fold -w 100; echo; } >genome.fa
+{ echo '@read'; random_letters 200000 7 ACGT; echo; echo +; random_letters 200000 8 I; echo; } >reads.fq
+expect_success "$BULKHASH" count -k 31 genome.fa -s -o genome.tsv
+expect_way sorted
+expect_success "$BULKHASH" count -k 31 genome.fa reads.fq -s -o both.tsv
+expect_way table
+awk -v OFS='\t' '{ print $1, 2 * $2 }' genome.tsv | expect_file 'genome and reads' both.tsv
+
 finish
