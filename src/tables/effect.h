@@ -85,10 +85,13 @@ typedef struct bh_done {
 } bh_done;
 
 /*
- * Performs the elements from `i` to `end` of a run on the value in hand. Without a place for a key
- * that is not there, those that would insert it are not done. Answers whether the value was set;
- * where `answers` is 0 nobody is told, and nothing counted. value_bytes is runs->value_bytes: who
- * knows it as a constant has shorter code.
+ * Performs the elements from `i` to `end` of a run on the value in hand. Without a place for an absent key,
+ * elements that would insert it are not done. Answers whether the value was set; with `answers` 0 no outcome
+ * or value is written, and nothing is counted. A caller that passes value_bytes (runs->value_bytes) as a
+ * constant gets shorter code.
+ *
+ * On a GPU one thread performs a run, however long it is. Reading eight elements ahead of performing them
+ * was tried there: 7% more where all keys are equal, and 36% less where all are different.
  */
 BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i, uint64_t end,
                          int has_place, int *present, uint64_t *value, int answers, bh_done *done)
