@@ -669,7 +669,7 @@ BH_FN void BH_HF(fold_run)(bh_hf_runs *job, uint64_t run, uint64_t i, uint64_t e
     const uint64_t place = job->places[run];
     int present = place && !(job->wanted && job->wanted[run]), set;
     uint64_t value = 0;
-    BH_HF(spot) spot;
+    BH_HF(spot) spot = {0, 0, 0, 0}; /* without a place it is not used */
 
     if (place) {
         spot = BH_HF(spot_of)(job->geometry, place);
