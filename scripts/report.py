@@ -454,7 +454,7 @@ def short_jobs_text(rows):
     versions = listed(f"{dict(ENGINES).get(row['engine'], row['engine'])} {row['version']}" for row in used)
     return ("Whole jobs: seconds of CPU time by one thread, and how many times as long the others take. "
             f"{versions}.\nCPU: {rows[0]['machine']}. Commit {listed(row['commit'] for row in used)}. "
-            "More jobs, and all threads: [docs/results](docs/results/README.md#jobs).\n\n" + markdown(columns))
+            "All jobs: [docs/results](docs/results/README.md#jobs).\n\n" + markdown(columns))
 
 
 def run_tables(arguments):

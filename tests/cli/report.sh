@@ -306,7 +306,7 @@ a
 <!-- jobs: begin -->
 
 Whole jobs: seconds of CPU time by one thread, and how many times as long the others take. DuckDB 2.0.0, pandas 3.1, jellyfish 2.3.0.
-CPU: Abacus. Commit 0123456789ab. More jobs, and all threads: [docs/results](docs/results/README.md#jobs).
+CPU: Abacus. Commit 0123456789ab. All jobs: [docs/results](docs/results/README.md#jobs).
 
 | job | bulkhash, s of CPU | times DuckDB | times pandas | times jellyfish |
 |---|--:|--:|--:|--:|
