@@ -3,8 +3,8 @@
  * of them, which stays in a core's cache, takes their counts. Only other keys go on to be sorted or to the
  * table. Of 20 million numbers by Zipf's law half end here, at a tenth of the cost.
  *
- * A key has one place in the array, by its hash, and who comes to a place of another one goes on. So each
- * thread can have a copy of its own; at the end they are added up.
+ * A key has one place in the array, by its hash; a key whose place another key has is not hot. Each thread
+ * counts in a copy of the array of its own, and at the end the copies are added up.
  */
 #ifndef BULKHASH_CLI_HOT_H
 #define BULKHASH_CLI_HOT_H
@@ -20,8 +20,9 @@ struct hot {
     uint64_t count;      /* how many keys are */
 };
 
-/* Makes hot those of the sorted keys, of 4 or 8 bytes, that come more than once and have a place; answers how many of the
- * sample are such. Where they are too few to be worth it, or without memory, none is. */
+/* Chooses the hot keys from a sorted sample of keys of 4 or 8 bytes: those that come more than once and have
+ * a place. Answers how many keys of the sample are hot. Where too few are to be worth it, or without memory,
+ * no key is hot. */
 uint64_t hot_choose(struct hot *hot, const void *keys, uint32_t key_bytes, uint64_t count);
 
 /* Makes a copy with all counts 0; without memory, in the copy no key is hot. */
@@ -33,8 +34,8 @@ size_t hot_filter(struct hot *hot, void *keys, uint32_t key_bytes, size_t count)
 /* Adds the counts of a copy. */
 void hot_add(struct hot *hot, const struct hot *copy);
 
-/* Brings the keys whose counts are not 0 to the front of hot->places, in ascending order, and sets hot->count to
- * how many they are. After this nothing can be counted any more. */
+/* Brings the keys whose counts are not 0 to the front of hot->places, in ascending order, and sets hot->count
+ * to how many they are. After this no key can be counted any more. */
 void hot_list(struct hot *hot);
 
 void hot_close(struct hot *hot);

@@ -40,8 +40,9 @@ void runs_init(struct runs *runs, uint32_t key_bytes, uint64_t most_bytes);
  * there may be in the end. */
 void *runs_room(struct runs *runs, uint64_t more, uint64_t expected);
 
-/* Adds keys, in ascending order and with counts of 1 and more, which must live as long as the runs; their counts become those besides.
- * False without memory: nothing has changed. To be called once, before runs_sort(). */
+/* Adds keys that were counted on the way: `pairs`, in ascending order, with counts of 1 and more. One of each
+ * key goes among the keys, and its pair keeps the count of the others, so the pairs must live as long as the
+ * runs. False without memory: nothing has changed. To be called once, before runs_sort(). */
 bool runs_add(struct runs *runs, struct pair *pairs, uint64_t count);
 
 /* Sorts the keys; false without memory: they are as they were. `is_signed`: the highest bit means below
@@ -49,7 +50,8 @@ bool runs_add(struct runs *runs, struct pair *pairs, uint64_t count);
 bool runs_sort(struct runs *runs, bh_context *context, bool is_signed);
 
 /* Takes the next part: `most` keys (> 0) or fewer, and what belongs to the run of the last of them, so that
- * a part has whole runs, `most` of them at most. *taken is how many keys have been taken before, 0 at the beginning.
+ * a part has whole runs, `most` of them at most. *taken is how many keys have been taken before, 0 at the
+ * beginning.
  * Answers how many keys the part has, 0 at the end, and in *begin where it begins. */
 uint64_t runs_take(const struct runs *runs, uint64_t most, uint64_t *taken, uint64_t *begin);
 
