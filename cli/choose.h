@@ -27,8 +27,8 @@ uint64_t sample_distinct(const struct sample *sample, uint64_t keys);
 /* How many of `keys` are not counted on the way. */
 uint64_t sample_others(const struct sample *sample, uint64_t keys);
 
-/* Whether to sort those of `keys` of key_bytes each that are not counted on the way: when that is faster, and takes no more than half of
- * `memory`, the bytes that the system can give. */
+/* Whether to sort those of `keys`, of key_bytes each, that are not counted on the way: when sorting is faster
+ * than a table, and takes no more than half of `memory`, the bytes that the system can give. */
 bool choose_sorting(const struct sample *sample, uint64_t keys, uint32_t key_bytes,
                     uint64_t memory);
 

@@ -25,7 +25,8 @@ struct output {
     uint64_t end; /* where the next bytes go */
 };
 
-/* Makes the temporary file, or opens what is not replaced. Call it before long work: what is wrong with the target is found here.
+/* Makes the temporary file, or opens what is not replaced. Call it before long work: what is wrong with the
+ * target is found here.
  * `inputs` are the statuses of the files that are read; a target that is one of them is refused.
  * `path` must live as long as the output does. */
 void output_open(struct output *output, const char *path, const struct stat *inputs, size_t count);
