@@ -65,6 +65,64 @@ bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint6
     return status;
 }
 
+bh_status bh__table_extend(bh_table *table, bh__block *block, uint64_t used, uint64_t bytes)
+{
+    const bh__backend *backend = table->backend;
+    const uint64_t kept = table->bytes[BH_TIER_NEAR] - block->committed;
+    uint64_t committed = 0;
+    bh__block larger;
+    bh_status status;
+    int moving;
+
+    if (!bh__block_bytes(bytes, &committed))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    /* What could not be given back is there already. */
+    if (committed <= block->committed)
+        return BH_OK;
+    status = bh__check_budget(table, BH_TIER_NEAR, kept, committed);
+    if (status)
+        return status;
+    if (!bh__block_extend(block, &backend->memory, bytes, &moving)) {
+        if (!moving || !bh__block_create(&larger, &backend->memory, bytes))
+            return bh__fail(BH_ERR_MEMORY,
+                            "the system gave no memory to grow a table of %llu bytes by %llu",
+                            (unsigned long long)table->bytes[BH_TIER_NEAR],
+                            (unsigned long long)(committed - block->committed));
+        if (!backend->copy(backend, &larger, block, used, BH_TRY)) {
+            bh__block_destroy(&larger, &backend->memory);
+            return bh__fail(BH_ERR_DEVICE,
+                            "the GPU refused to copy a part of the table; no key has moved");
+        }
+        bh__note_peak(table, larger.committed);
+        bh__block_destroy(block, &backend->memory);
+        *block = larger;
+    }
+    table->bytes[BH_TIER_NEAR] = kept + block->committed;
+    bh__note_peak(table, 0);
+    return BH_OK;
+}
+
+void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes)
+{
+    const bh__backend *backend = table->backend;
+    const uint64_t kept = table->bytes[BH_TIER_NEAR] - block->committed;
+    bh__block smaller;
+
+    if (!bh__on_device(backend)) {
+        bh__block_shrink(block, &backend->memory, bytes);
+    } else if (bh__block_create(&smaller, &backend->memory, bytes)) {
+        bh__note_peak(table, smaller.committed);
+        if (backend->copy(backend, &smaller, block, bytes, BH_TRY)) {
+            bh__block larger = *block;
+
+            *block = smaller;
+            smaller = larger;
+        }
+        bh__block_destroy(&smaller, &backend->memory);
+    }
+    table->bytes[BH_TIER_NEAR] = kept + block->committed;
+}
+
 uint64_t bh__bytes_total(const bh_table *table)
 {
     uint64_t bytes = 0;

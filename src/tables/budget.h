@@ -29,6 +29,17 @@ bh_status bh__check_budget(const bh_table *table, bh_tier tier, uint64_t kept, u
 bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint64_t bytes,
                           bh__block *block);
 
+/*
+ * Sees to it that a block of a table's near memory, of which the first `used` bytes are in use, has `bytes`
+ * bytes: in place, or as a larger block to which those are copied. BH_OK, or a failure and its sentence;
+ * then everything is as it was. Enters the table's bytes.
+ */
+bh_status bh__table_extend(bh_table *table, bh__block *block, uint64_t used, uint64_t bytes);
+
+/* Gives up the memory of such a block beyond `bytes`, if the system takes it. Memory that can only be freed
+ * as a whole (a device's) is exchanged for a smaller block, if there is one. */
+void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes);
+
 /* The bytes of a table in all tiers. */
 uint64_t bh__bytes_total(const bh_table *table);
 

@@ -23,29 +23,19 @@ bh_status bh__dy_grow(bh__dy_table *t)
     bh_table *table = &t->table;
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_smallest(g);
-    uint64_t buckets = bh_dy_buckets(g, subtable), bytes, committed, kept;
+    uint64_t buckets = bh_dy_buckets(g, subtable), bytes;
     bh_dy_resize split = {g, &t->scratch, subtable, subtable, 1, 0, 0};
     bh_status status;
 
     if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    bytes = 2 * buckets * bh__dy_bucket_bytes(table);
-    if (!bh__block_bytes(bytes, &committed))
-        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    /* Memory that a halving could not give back is there already. */
-    if (committed < t->block[subtable].committed)
-        committed = t->block[subtable].committed;
-    kept = table->bytes[BH_TIER_NEAR] - t->block[subtable].committed;
-    status = bh__check_budget(table, BH_TIER_NEAR, kept, committed);
+    bytes = buckets * bh__dy_bucket_bytes(table);
+    status = bh__dy_make_scratch(t, table->slots / bh__dy_slots_per_bucket(table) + buckets);
     if (!status)
-        status = bh__dy_make_scratch(t, table->slots / bh__dy_slots_per_bucket(table) + buckets);
-    if (!status)
-        status = bh__dy_double_block(t, subtable, bytes);
+        status = bh__table_extend(table, &t->block[subtable], bytes, 2 * bytes);
     if (status)
         return status;
 
-    table->bytes[BH_TIER_NEAR] = kept + committed;
-    bh__note_peak(table, 0);
     table->changes++;
     g->subtable[subtable].doublings++;
     bh__dy_publish(t);
@@ -70,7 +60,7 @@ static int halve(bh__dy_table *t)
     const bh__backend *backend = table->backend;
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_largest(g);
-    uint64_t buckets = bh_dy_buckets(g, subtable) / 2, committed;
+    uint64_t buckets = bh_dy_buckets(g, subtable) / 2;
     bh_dy_resize merge = {g, &t->scratch, subtable, subtable, 0, 0, 0};
     int merged;
 
@@ -93,9 +83,8 @@ static int halve(bh__dy_table *t)
         }
         return 0;
     }
-    committed = t->block[subtable].committed;
-    bh__dy_halve_block(t, subtable, buckets * bh__dy_bucket_bytes(table));
-    table->bytes[BH_TIER_NEAR] -= committed - t->block[subtable].committed;
+    bh__table_cut(table, &t->block[subtable], buckets * bh__dy_bucket_bytes(table));
+    bh__dy_publish(t);
     table->shrinks++;
     return 1;
 }

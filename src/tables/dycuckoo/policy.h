@@ -98,14 +98,6 @@ bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets);
  */
 bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed);
 
-/* Makes memory for a subtable of twice the size: in place, or in a larger block to which the old
- * content is copied. On failure everything is as it was. */
-bh_status bh__dy_double_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
-
-/* Gives up the memory of a subtable beyond `bytes`, if the system takes it. Memory that can only be freed
- * as a whole (a device's) is exchanged for a smaller block. */
-void bh__dy_halve_block(bh__dy_table *t, uint32_t subtable, uint64_t bytes);
-
 void bh__dy_destroy_blocks(bh__block *block, const bh__memory *memory);
 
 /* --- sizes.c ------------------------------------------------------------------------------------- */
