@@ -14,8 +14,9 @@ TEST = ctest --test-dir build/$(1) --parallel $(JOBS) --no-tests=error --output-
 STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON \
 	'-DBULKHASH_CUDA_ARCHITECTURES=80-virtual;90-real'
 
-# What is installed has the device code of the default, whatever was tested in the same folder.
-FULL = -U BULKHASH_CUDA_ARCHITECTURES
+# What is installed has the device code of the default, whatever was tested in the same folder. Tests are
+# built by `make test`.
+FULL = -U BULKHASH_CUDA_ARCHITECTURES -DBULKHASH_TESTS=OFF
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
