@@ -89,6 +89,7 @@ void run_calls(bench *b);
 void run_threads(bench *b);
 void run_peers(bench *b);
 void run_hashfight(bench *b);
+void run_dachash(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_full(bench *b); /* on the CPU and on a GPU */

@@ -30,6 +30,7 @@ static const struct {
     {"turnover", run_turnover, NULL, 0, 1},
     {"peers", run_peers, NULL, 0, 1},
     {"hashfight", run_hashfight, NULL, 0, 1},
+    {"dachash", run_dachash, NULL, 0, 1},
     {"calls", run_calls, NULL, 0, 1},
     {"threads", run_threads, NULL, 0, 1},
     {"sizes", run_sizes, NULL, 0, 1},
@@ -86,6 +87,8 @@ static const char usage_text[] =
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"
     "  hashfight   tables that are built once: beside sorting the same pairs, beside oneTBB's\n"
     "              map, and beside the limit; with 1.03 and 1.5 slots per key\n"
+    "  dachash     tables of chains of nodes, at three lengths, beside tables of DyCuckoo, and beside\n"
+    "              the limit; mixes of finds, insertions and erasures; growth\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
     "  threads     all threads beside one; several callers with calls of 1024 keys\n"

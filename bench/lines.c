@@ -1,6 +1,7 @@
 /*
  * lines: how many lines of memory a find asks for, counted, in the three states of a table: fresh,
- * grown from capacity 1, and after its keys were turned over three times.
+ * grown from capacity 1, and after its keys were turned over three times; and in tables of chains
+ * (BH_DACHASH) of three lengths.
  *
  * This file and the rest of the benchmark, linked with the library's special build for the target
  * `lines`, are the program bulkhash-bench-lines, which does nothing else: its rates mean nothing.
@@ -28,13 +29,14 @@ static double count_find(bh_table *table, const uint32_t *keys, uint32_t *values
 }
 
 /* Finds the table's n keys, and as many new ones from counter `absent` on. */
-static void print_state(const bench *b, bh_table *table, const char *state, const char *hit_name,
-                        const char *miss_name, uint32_t *keys, uint64_t n, uint64_t absent,
-                        uint32_t salt)
+static void print_counts(const bench *b, bh_table *table, const char *design, const char *state,
+                         const char *hit_name, double hit_bar, const char *miss_name,
+                         double miss_bar, uint32_t *keys, uint64_t n, uint64_t absent,
+                         uint32_t salt)
 {
     result results[] = {
-        {.name = hit_name, .hit_rate = 1, .bar = HIT_BAR},
-        {.name = miss_name, .hit_rate = 0, .bar = MISS_BAR},
+        {.name = hit_name, .design = design, .hit_rate = 1, .bar = hit_bar},
+        {.name = miss_name, .design = design, .hit_rate = 0, .bar = miss_bar},
     };
     uint32_t *values = array(n, 4);
     bh_table_stats stats = stats_of(table);
@@ -58,6 +60,14 @@ static void print_state(const bench *b, bh_table *table, const char *state, cons
         print(b, r);
     }
     free(values);
+}
+
+static void print_state(const bench *b, bh_table *table, const char *state, const char *hit_name,
+                        const char *miss_name, uint32_t *keys, uint64_t n, uint64_t absent,
+                        uint32_t salt)
+{
+    print_counts(b, table, NULL, state, hit_name, HIT_BAR, miss_name, MISS_BAR, keys, n, absent,
+                 salt);
 }
 
 static void insert_keys(const bench *b, bh_table *table, const uint32_t *keys, uint32_t *values,
@@ -113,6 +123,36 @@ static void run_turned_over(const bench *b, uint64_t n, uint32_t *keys, uint32_t
     bh_table_destroy(table);
 }
 
+/* Tables of DACHash with 4, 8 and 16 keys in a bucket. */
+static void run_chains(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values, uint32_t salt)
+{
+    static const struct {
+        double per_bucket;
+        const char *hit_name;
+        double hit_bar;
+        const char *miss_name;
+        double miss_bar;
+    } lengths[] = {{4, "hit, length 0.25", 1.04, "miss, length 0.25", 1.08},
+                   {8, "hit, length 0.5", 1.24, "miss, length 0.5", 1.6},
+                   {16, "hit, length 1", 1.8, "miss, length 1", 2.8}};
+    uint32_t i;
+
+    for (i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        bh_table_options options;
+        bh_table *table;
+
+        bh_table_options_init(&options, 4, 4, n);
+        options.design = BH_DACHASH;
+        options.max_fill = lengths[i].per_bucket / 7;
+        check(bh_table_create(b->context, &options, &table));
+        fill_keys(b, keys, 0, n, salt);
+        insert_keys(b, table, keys, values, n);
+        print_counts(b, table, "dachash", "fresh", lengths[i].hit_name, lengths[i].hit_bar,
+                     lengths[i].miss_name, lengths[i].miss_bar, keys, n, n, salt);
+        bh_table_destroy(table);
+    }
+}
+
 void run_lines(bench *b)
 {
     const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
@@ -122,6 +162,7 @@ void run_lines(bench *b)
     run_fresh(b, n, keys, values, salt);
     run_grown(b, n, keys, values, salt);
     run_turned_over(b, n, keys, values, salt);
+    run_chains(b, n, keys, values, salt);
     free(keys);
     free(values);
 }

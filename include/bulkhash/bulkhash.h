@@ -98,7 +98,7 @@ typedef enum bh_op {
 typedef enum bh_design {
     BH_AUTO = 0,
     BH_STADIUM = 1,   /* BH_ERR_UNSUPPORTED in this version */
-    BH_DACHASH = 2,   /* BH_ERR_UNSUPPORTED in this version */
+    BH_DACHASH = 2,   /* chains of small arrays of pairs, which nobody moves: see dachash below */
     BH_DYCUCKOO = 3,  /* subtables of one-line buckets, two choices, grows a subtable at a time */
     BH_HASHFIGHT = 4, /* built by one call, looked up by many: see hashfight below */
     BH_WORKINGSET = 5 /* BH_ERR_UNSUPPORTED in this version */
@@ -273,6 +273,23 @@ typedef struct bh_table_options {
         uint64_t tail_keys; /* with no more keys than these left, a build ends with a sorted tail
                                  instead of another round; default 1,024. At most 16 rounds are made */
     } hashfight;
+    /*
+     * BH_DACHASH: for calls that search, insert, update and erase all at once, and for tables whose pairs
+     * are to stay where they are.
+     *
+     *   - A bucket is a chain of nodes. Nobody moves pairs but growth, shrinking and bh_compact(), so
+     *     lookups wait for no writer, and a new key needs no search for a place.
+     *   - max_fill and min_fill are keys per slot of the buckets' first nodes. So max_fill may be above 1;
+     *     at most 4, default 1. min_fill is at most half of max_fill, default a quarter of it. Above 1
+     *     lookups read more nodes and the table takes fewer bytes per pair.
+     *   - The table doubles by ranges of buckets, of which one at a time keeps other calls waiting.
+     */
+    struct {
+        uint32_t
+            node_bytes;    /* 16 (where key and value have 8 bytes together at most), 32, 64 or 128;
+                                default 64 */
+        uint32_t reserved; /* 0 */
+    } dachash;
 } bh_table_options;
 
 /*

@@ -18,7 +18,7 @@
 BH_SIZES(context_options, cuda_stream, 0);
 BH_SIZES(context_info, pages, 0);
 BH_SIZES(system, environment, 0);
-BH_SIZES(table_options, hashfight.tail_keys, 0);
+BH_SIZES(table_options, dachash.reserved, 0);
 BH_SIZES(experimental_options, reserved, 0);
 BH_SIZES(table_stats, bytes_peak, 0);
 

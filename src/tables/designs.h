@@ -11,6 +11,7 @@
  */
 #include "tables/dycuckoo/design.h"
 #include "tables/hashfight/design.h"
+#include "tables/dachash/design.h"
 
 #ifdef BH_MORE_DESIGNS
 #include BH_MORE_DESIGNS

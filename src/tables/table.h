@@ -23,8 +23,10 @@
 #include "storage/block.h"
 #include "storage/bringer.h"
 
-/* What a step of an operation answers to its schedule. A step works on one region of memory, never
- * waits, and holds nothing when it returns. */
+/* What a step of an operation answers to its schedule. A step works on one region of memory, and never
+ * waits. It holds nothing when it returns, but where a key may lie in any of several regions: there an
+ * operation that answers NEXT may keep the one lock that orders the key's writers. Nobody waits for a lock
+ * while holding another. */
 typedef enum bh_answer {
     BH_DONE,  /* finished: outcome and value are set */
     BH_NEXT,  /* go on at the region set */

@@ -28,6 +28,7 @@
 #include "support/memory.h"
 #include "support/random.h"
 #include "support/tables.h"
+#include "tables/table.h"
 
 /* What bulkhash.h promises. */
 #define PROMISED 65536u
@@ -516,7 +517,7 @@ static void play(const char *target, uint32_t threads)
     scene_start(&s, target, threads);
     live(&s, BH_DUPLICATES_ANY, BH_SCHEDULE_AUTO, "any order");
     live(&s, BH_DUPLICATES_ORDERED, BH_SCHEDULE_AUTO, "ordered");
-    if ((test_design() == BH_HASHFIGHT) != test_on_gpu()) {
+    if ((bh__policy_of(test_design())->regions & (test_on_gpu() ? BH_ON_GPU : BH_ON_CORES)) != 0) {
         live(&s, BH_DUPLICATES_NONE, BH_SCHEDULE_REGIONS, "by region");
     }
     overfill(&s);

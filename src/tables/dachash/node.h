@@ -1,0 +1,137 @@
+/*
+ * DACHash, one node: its header, its keys and values; and the stack that nodes are taken from. layout.h
+ * draws both. An include-template that ops.h includes.
+ *
+ * Words that readers look at without a lock are stored with release, pairs as well as headers: whoever sees
+ * a pair sees all that was stored before it, above all the header in which its slot was not in use.
+ */
+#ifndef BH_TABLES_DACHASH_NODE_H
+#define BH_TABLES_DACHASH_NODE_H
+
+BH_FN unsigned char *bh_da_at(uint64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
+/* The bucket of a hash word: its first node. */
+BH_FN uint64_t bh_da_first(const bh_da_geometry *g, uint64_t word)
+{
+    uint64_t bucket = bh_hash_range(word, g->base) + g->base * (word & g->mask);
+
+    bucket += g->whole & (0 - ((uint64_t)(bucket < g->split) & word >> g->doublings));
+    return g->buckets + (bucket << g->node_shift);
+}
+
+BH_FN uint64_t bh_da_node(const bh_da_geometry *g, uint64_t number)
+{
+    return g->nodes + (number << g->node_shift);
+}
+
+BH_FN uint64_t bh_da_number(const bh_da_geometry *g, uint64_t node)
+{
+    return (node - g->nodes) >> g->node_shift;
+}
+
+BH_FN uint64_t bh_da_link(uint64_t header)
+{
+    return header >> BH_DA_LINK_SHIFT;
+}
+
+/* The region that a step on a node wants: the node, or the line that it is a part of. */
+BH_FN bh_region bh_da_region(const bh_da_geometry *g, uint64_t node)
+{
+    bh_region region;
+
+    region.offset = node & ~(uint64_t)(BH_DA_LINE - 1);
+    region.bytes = g->node_shift > 6 ? BH_DA_NODE_MOST : BH_DA_LINE;
+    region.tier = BH_TIER_NEAR;
+    return region;
+}
+
+/* Takes a node from the stack; answers its address, 0 when there is none. One addition: thousands of threads
+ * of a GPU that popped a list by compare-and-swap got a node each microsecond, all of them together. */
+BH_FN uint64_t bh_da_pop(const bh_da_geometry *g)
+{
+    unsigned char *count = bh_da_at(g->nodes + BH_DA_TAKEN);
+    uint64_t taken;
+
+    if (bh_load64(count) >= g->nodes_most)
+        return 0;
+    taken = bh_take64(count, 1);
+    if (taken < g->nodes_most)
+        return bh_da_node(g, g->first + taken);
+    bh_add64(count, 0 - (uint64_t)1);
+    return 0;
+}
+
+/* A narrow pair as one word: the key is at the lower address. */
+BH_FN uint64_t bh_da_pair(uint64_t key, uint64_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return key << 32 | (uint32_t)value;
+#else
+    return value << 32 | (uint32_t)key;
+#endif
+}
+
+BH_FN uint32_t bh_da_pair_key(uint64_t pair)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint32_t)(pair >> 32);
+#else
+    return (uint32_t)pair;
+#endif
+}
+
+BH_FN uint32_t bh_da_pair_value(uint64_t pair)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint32_t)pair;
+#else
+    return (uint32_t)(pair >> 32);
+#endif
+}
+
+#endif
+
+/* The key at a position of a node, and its value. */
+BH_FN unsigned char *BH_DA(key_at)(uint64_t node, uint32_t position)
+{
+    return bh_da_at(node) + BH_DA_HEAD + position * BH_KEY_BYTES;
+}
+
+BH_FN unsigned char *BH_DA(value_at)(const bh_da_geometry *g, uint64_t node, uint32_t position)
+{
+    if (BH_DA_IS_PAIR)
+        return BH_DA(key_at)(node, position) + 4;
+    return bh_da_at(node) + g->values + position * BH_VALUE_BYTES;
+}
+
+/* The slots in use of a node that hold the key, as positions. `line` is the line that the node is in, or
+ * begins with; `node` its own address. */
+BH_FN uint32_t BH_DA(match)(const bh_da_geometry *g, uint64_t line, uint64_t node, uint64_t header,
+                            BH_KEY key)
+{
+    const uint32_t before = (uint32_t)(node % BH_DA_LINE + BH_DA_HEAD) / BH_KEY_BYTES;
+    uint32_t match = BH_MATCH(bh_line_load(bh_da_at(line)), 0, BH_DA_WORDS, key) >> before;
+
+    if (g->node_shift > 6)
+        match |= BH_MATCH(bh_line_load(bh_da_at(line + BH_DA_LINE)), 0, BH_DA_WORDS, key)
+                 << (BH_DA_WORDS - BH_DA_HEAD / BH_KEY_BYTES);
+    return match & (uint32_t)header & (uint32_t)BH_DA_USED;
+}
+
+/* Stores a pair where readers may look at the slot's last one. */
+BH_FN void BH_DA(publish)(const bh_da_geometry *g, uint64_t node, uint32_t position, BH_KEY key,
+                          BH_VALUE value)
+{
+    if (BH_DA_IS_PAIR) {
+        bh_store64(BH_DA(key_at)(node, position), bh_da_pair(key, value));
+        return;
+    }
+    if (!BH_DA_IS_NARROW)
+        bh_store64(bh_da_at(node + 8), bh_load64(bh_da_at(node + 8)) + 1);
+    BH_STORE_KEY(BH_DA(key_at)(node, position), key);
+    if (BH_VALUE_BYTES)
+        BH_STORE_VALUE(BH_DA(value_at)(g, node, position), value);
+}

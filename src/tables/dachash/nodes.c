@@ -1,0 +1,160 @@
+/*
+ * DACHash, the stack of nodes. A table has, from the beginning, as many nodes as its keys can be expected to
+ * take when it is as full as max_fill allows; the stack grows when the array of buckets does, or by an eighth
+ * when chance or a poor hash has used it up. Before that, erased slots are won back (after bh__da_clean only
+ * the last nodes of chains have free ones), and returned nodes (bh__da_pack).
+ */
+#include "tables/dachash/policy.h"
+
+#include "base/system.h"
+#include "storage/temporary.h"
+
+/* The square root, rounded up a little. */
+static double root(double of)
+{
+    double x = of > 1 ? of : 1;
+    int i;
+
+    for (i = 0; i < 64 && x * x > of * 1.0001; i++)
+        x = (x + of / x) / 2;
+    return x;
+}
+
+/*
+ * Keys fall into buckets as if drawn: with m of them on average, k are in a bucket with the probability
+ * m^k / k! / e^m (Poisson). A bucket of k keys takes ceil(k / slots) nodes.
+ */
+uint64_t bh__da_nodes_for(uint64_t keys, uint64_t buckets, uint32_t slots)
+{
+    const double mean = (double)keys / (double)buckets;
+    double weight = 1, all = 1, nodes = 0, squares = 0, more;
+    uint32_t k;
+
+    if (!keys)
+        return 0;
+    for (k = 1; (double)k < mean || weight > all * 1e-12; k++) {
+        weight *= mean / k;
+        all += weight;
+        more = k > slots ? (double)((k - 1) / slots) : 0;
+        nodes += weight * more;
+        squares += weight * more * more;
+    }
+    nodes /= all;
+    squares /= all;
+    return (uint64_t)(nodes * (double)buckets +
+                      6 * root((squares - nodes * nodes) * (double)buckets) + 1);
+}
+
+uint64_t bh__da_stack_bytes(const bh_da_geometry *g, uint64_t nodes)
+{
+    uint64_t bytes;
+
+    return nodes < (1ull << BH_DA_LINK_BITS) - BH__PAGE_SMALL &&
+                   bh__block_bytes((g->first + nodes) << g->node_shift, &bytes)
+               ? bytes
+               : 0;
+}
+
+/* Reads the stack's words; answers 0 when a GPU refused to. */
+static int see(const bh__da_table *t, bh_da_stack *stack)
+{
+    const bh_table *table = &t->table;
+
+    stack->geometry = &t->geometry;
+    return table->backend->pass(table->backend, table, BH_DA_PASS_STACK, stack, 1, 1, BH_TRY);
+}
+
+bh_status bh__da_have_nodes(bh__da_table *t, uint64_t nodes)
+{
+    const bh_da_geometry *g = &t->geometry;
+    const uint64_t bytes = bh__da_stack_bytes(g, nodes);
+    const uint64_t used = bh__da_stack_bytes(g, g->nodes_most);
+    bh_status status;
+
+    if (nodes <= g->nodes_most)
+        return BH_OK;
+    if (!bytes)
+        return bh__fail(BH_ERR_FULL, "the table has as many nodes as links can name");
+    status = bh__da_extend(t, &t->nodes, used, bytes);
+    /* Whole pages: what fits in them is there. */
+    if (!status)
+        bh__da_publish(t);
+    return status;
+}
+
+bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted)
+{
+    bh_da_stack stack = {&t->geometry, 0, 0, 0};
+    const uint64_t eighth = t->geometry.nodes_most / 8;
+    bh_status status;
+
+    if (!see(t, &stack))
+        return bh__da_refused("to say how many nodes are free");
+    /* Packing reads all first nodes: not for a few. */
+    if (t->geometry.nodes_most - stack.taken < wanted && stack.returned > eighth &&
+        stack.returned > wanted)
+        bh__da_pack(t, UINT64_MAX, &stack);
+    if (t->geometry.nodes_most - stack.taken >= wanted)
+        return BH_OK;
+    status = bh__da_have_nodes(t, stack.taken + (wanted > eighth ? wanted : eighth));
+    if (status)
+        status = bh__da_have_nodes(t, stack.taken + wanted);
+    if (status && stack.returned)
+        bh__da_pack(t, UINT64_MAX, &stack);
+    return t->geometry.nodes_most - stack.taken >= wanted ? BH_OK : status;
+}
+
+int bh__da_clean(bh__da_table *t)
+{
+    bh_table *table = &t->table;
+    bh_da_chains job = {&t->geometry, 0, 0};
+
+    if (!table->backend->pass(table->backend, table, BH_DA_PASS_CLEAN, &job,
+                              bh__da_buckets(&t->geometry), BH_DA_PASS_ITEMS, BH_TRY))
+        return 0;
+    table->erases = 0;
+    table->changes++;
+    return 1;
+}
+
+void bh__da_pack(bh__da_table *t, uint64_t keep, bh_da_stack *stack)
+{
+    bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    bh_da_geometry *g = &t->geometry;
+    bh_da_pack job = {g, 0, 0, 0, 0, 0};
+    const uint64_t taken = stack->taken;
+    bh__temporary memory;
+
+    if (stack->returned) {
+        if (!bh__temporary_take(&memory, &backend->memory, stack->returned * sizeof *job.holes))
+            return;
+        job.holes = (uint32_t *)(void *)memory.memory;
+        stack->sets = 1;
+        stack->taken -= stack->returned;
+        stack->returned = 0;
+        job.end = g->first + stack->taken;
+        /* Once begun, it is carried to its end: otherwise nodes would be lost. */
+        (void)backend->pass(backend, table, BH_DA_PASS_HOLES, &job, taken, BH_DA_PASS_ITEMS,
+                            BH_MUST);
+        (void)backend->pass(backend, table, BH_DA_PASS_PACK, &job, bh__da_buckets(g),
+                            BH_DA_PASS_ITEMS, BH_MUST);
+        (void)backend->pass(backend, table, BH_DA_PASS_STACK, stack, 1, 1, BH_MUST);
+        bh__temporary_give(&memory, &backend->memory);
+        table->keys_moved += job.moved;
+        table->changes++;
+    }
+    keep = keep > stack->taken ? keep : stack->taken;
+    if (keep < g->nodes_most) {
+        bh__table_cut(table, &t->nodes, bh__da_stack_bytes(g, keep));
+        bh__da_publish(t);
+    }
+}
+
+void bh__da_pack_to(bh__da_table *t, uint64_t keep)
+{
+    bh_da_stack stack = {&t->geometry, 0, 0, 0};
+
+    if (see(t, &stack))
+        bh__da_pack(t, keep, &stack);
+}

@@ -1,0 +1,129 @@
+/*
+ * DACHash, passes over all nodes, with the gate held alone: the stack of nodes is packed; export. An
+ * include-template that ops.h includes.
+ *
+ * To pack the stack, so that the nodes in use are those before node `end`:
+ *
+ *     BH_DA_PASS_HOLES   lists the free nodes before `end`
+ *     BH_DA_PASS_PACK    moves chains' nodes from `end` on to them; there are as many
+ *     BH_DA_PASS_STACK   sets the counts
+ *
+ * Export reads the array of first nodes and then the nodes of the stack, in the order of memory: nodes that
+ * are not in use have no slot in use.
+ */
+
+/* BH_DA_PASS_STACK. */
+BH_FN void BH_DA(see_stack)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_da_stack *job = (bh_da_stack *)argument;
+    unsigned char *stack = bh_da_at(job->geometry->nodes);
+
+    (void)first;
+    (void)count;
+    if (job->sets) {
+        bh_write64(stack + BH_DA_RETURNED, job->returned);
+        bh_write64(stack + BH_DA_TAKEN, job->taken);
+    }
+    job->returned = bh_read64(stack + BH_DA_RETURNED);
+    job->taken = bh_read64(stack + BH_DA_TAKEN);
+}
+
+/* BH_DA_PASS_HOLES: an item is a node, from g->first on. Those behind `end` become as good as new. */
+BH_FN void BH_DA(list_holes)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_da_pack *job = (bh_da_pack *)argument;
+    const bh_da_geometry *g = job->geometry;
+    uint64_t i;
+
+    for (i = g->first + first; i < g->first + first + count; i++) {
+        unsigned char *node = bh_da_at(bh_da_node(g, i));
+
+        if (!(bh_read64(node) & BH_DA_FREE))
+            continue;
+        if (i < job->end)
+            job->holes[bh_take64(&job->listed, 1)] = (uint32_t)i;
+        else
+            bh_write64(node, 0);
+    }
+}
+
+/* BH_DA_PASS_PACK. */
+BH_FN void BH_DA(pack_buckets)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_da_pack *job = (bh_da_pack *)argument;
+    const bh_da_geometry *g = job->geometry;
+    uint64_t moved = 0, i;
+
+    for (i = first; i < first + count; i++) {
+        uint64_t node = g->buckets + (i << g->node_shift), header, link;
+
+        for (; (link = bh_da_link(header = bh_read64(bh_da_at(node)))) != 0;
+             node = bh_da_node(g, link)) {
+            uint64_t from, to;
+            uint32_t word;
+
+            if (link < job->end)
+                continue;
+            from = bh_da_node(g, link);
+            to = bh_da_node(g, job->holes[bh_take64(&job->filled, 1)]);
+            for (word = 0; word < 1u << g->node_shift; word += 8)
+                bh_write64(bh_da_at(to + word), bh_read64(bh_da_at(from + word)));
+            bh_write64(bh_da_at(from), 0);
+            link = bh_da_number(g, to);
+            bh_write64(bh_da_at(node), (uint32_t)header | link << BH_DA_LINK_SHIFT);
+            moved += bh_count((uint32_t)bh_read64(bh_da_at(to)) & g->positions);
+        }
+    }
+    bh_add64(&job->moved, moved);
+}
+
+/* The positions in use of a node, from the first one to be exported on. */
+BH_FN uint32_t BH_DA(exported)(const bh_da_export *job, uint64_t number)
+{
+    const bh_da_geometry *g = job->geometry;
+    const uint32_t used =
+        (uint32_t)bh_read64(bh_da_at(job->lines + (number << g->node_shift))) & g->positions;
+
+    return number == job->first ? used >> job->first_place << job->first_place : used;
+}
+
+/* BH_DA_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
+BH_FN void BH_DA(export_parts)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_da_export *job = (bh_da_export *)argument;
+    const bh_da_geometry *g = job->geometry;
+    BH_KEY *keys = (BH_KEY *)job->keys;
+    BH_VALUE *values = (BH_VALUE *)job->values;
+    uint64_t part;
+
+    for (part = first; part < first + count; part++) {
+        const uint64_t begin = job->first + part * job->part;
+        const uint64_t end = job->end - begin < job->part ? job->end : begin + job->part;
+        uint64_t there = 0, to, last, i;
+
+        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
+        for (i = begin; i < end && there <= job->room; i++)
+            there += bh_count(BH_DA(exported)(job, i));
+        to = bh_take64(&job->taken, there);
+        last = to + there < job->room ? to + there : job->room;
+        for (i = begin; i < end; i++) {
+            const uint64_t node = job->lines + (i << g->node_shift);
+            uint32_t used = BH_DA(exported)(job, i);
+
+            for (; used; used &= used - 1) {
+                const uint32_t position = bh_first(used);
+
+                if (to == last) {
+                    job->stop = i;
+                    job->stop_place = position;
+                    i = end;
+                    break;
+                }
+                keys[to] = BH_READ_KEY(BH_DA(key_at)(node, position));
+                if (BH_VALUE_BYTES && values)
+                    values[to] = BH_READ_VALUE(BH_DA(value_at)(g, node, position));
+                to++;
+            }
+        }
+    }
+}

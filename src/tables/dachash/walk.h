@@ -1,0 +1,329 @@
+/*
+ * DACHash, an operation in flight: what it carries from step to step, how it begins, and its steps along
+ * the chain of its bucket. An include-template that ops.h includes; ops.h tells how the states follow each
+ * other, and why no reader is deceived.
+ */
+#ifndef BH_TABLES_DACHASH_WALK_H
+#define BH_TABLES_DACHASH_WALK_H
+
+typedef enum bh_da_state { BH_DA_WALK, BH_DA_LOCKED, BH_DA_PUT } bh_da_state;
+
+/* One try to lock the bucket of a first node, whose header was `header`. */
+BH_FN int bh_da_lock(uint64_t first, uint64_t header)
+{
+    return !(header & BH_DA_LOCK) && bh_swap_if64(bh_da_at(first), header, header | BH_DA_LOCK);
+}
+
+/* Unlocks a bucket whose first node, but for the lock, is as it should be. */
+BH_FN void bh_da_unlock(uint64_t first)
+{
+    bh_store64(bh_da_at(first), bh_load64(bh_da_at(first)) & ~BH_DA_LOCK);
+}
+
+#endif
+
+/* One operation in flight. */
+typedef struct BH_DA(op) {
+    uint64_t first; /* node of the bucket */
+    uint64_t node;  /* at hand */
+    uint64_t hole;  /* LOCKED, PUT: the first node seen with a free slot; 0: none yet */
+    BH_KEY key;
+    uint32_t at; /* index in the slice */
+    uint8_t state;
+    uint8_t op;
+    uint8_t outcome;
+} BH_DA(op);
+
+/* The value that an element of the slice brings. Only operations that reduce may be given no values: then
+ * each element brings 1. */
+BH_FN BH_VALUE BH_DA(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
+{
+    if (BH_BLANKS && BH_OP_REDUCES(kind))
+        return (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
+    return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
+}
+
+BH_FN bh_answer BH_DA(go_to)(const bh__slice *slice, BH_DA(op) * op, uint64_t node, bh_region *next)
+{
+    op->node = node;
+    *next = bh_da_region((const bh_da_geometry *)slice->geometry, node);
+    return BH_NEXT;
+}
+
+BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) * op, uint32_t at, uint32_t kind)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+
+    op->key = ((const BH_KEY *)slice->keys)[at];
+    op->first = op->node = bh_da_first(g, bh_hash_key(op->key, &g->seed).one);
+    op->at = at;
+    op->state = BH_DA_WALK;
+    op->op = (uint8_t)kind;
+    return bh_da_region(g, op->node);
+}
+
+BH_FN bh_answer BH_DA(done)(BH_DA(op) * op, bh_outcome outcome)
+{
+    op->outcome = (uint8_t)outcome;
+    return BH_DONE;
+}
+
+/* Stalls: the key is absent, as has been looked up, and the slice has no room for it. */
+BH_FN bh_answer BH_DA(no_room)(bh__slice *slice)
+{
+    slice->reasons |= BH_REASON_ROOM;
+    return BH_STALL;
+}
+
+/* A key that the operation only reads has been seen at a position; `node` is the node at hand, or a copy of
+ * it. Answers its value, if what was seen was there. */
+BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t node,
+                             uint32_t position, uint64_t stamp)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const int answers = BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out;
+    BH_VALUE value = 0;
+
+    if (answers && BH_DA_IS_PAIR) {
+        const uint64_t pair = bh_load64(BH_DA(key_at)(node, position));
+
+        if (bh_da_pair_key(pair) != op->key)
+            return BH_RETRY;
+        value = (BH_VALUE)bh_da_pair_value(pair);
+    } else if (answers) {
+        value = BH_LOAD_VALUE(BH_DA(value_at)(g, node, position));
+    }
+    if (!BH_QUIET && (!(bh_load64(bh_da_at(op->node)) >> position & 1) ||
+                      (!BH_DA_IS_NARROW && bh_load64(bh_da_at(op->node + 8)) != stamp)))
+        return BH_RETRY;
+    if (answers) {
+        BH_VALUE *answer = (BH_VALUE *)slice->values_out + op->at;
+
+        *answer = value;
+        bh_answer_ahead(slice, answer, BH_VALUE_BYTES, op->at);
+    }
+    return BH_DA(done)(op, BH_FOUND);
+}
+
+/* Does the operation to a pair that is there, its bucket locked; answers the node's new header. */
+BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+                          uint32_t position)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    unsigned char *place = BH_DA(value_at)(g, op->node, position);
+    BH_VALUE value;
+
+    if (BH_OP_KEEPS(kind)) {
+        op->outcome = BH_FOUND;
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
+            ((BH_VALUE *)slice->values_out)[op->at] = BH_LOAD_VALUE(place);
+        return header;
+    }
+    if (BH_OP_ERASES(kind)) {
+        slice->room++;
+        slice->erased++;
+        op->outcome = BH_ERASED;
+        return header & ~(1ull << position);
+    }
+    slice->assigned++;
+    op->outcome = BH_ASSIGNED;
+    if (!BH_VALUE_BYTES)
+        return header;
+    value = BH_DA(given)(slice, kind, op->at);
+    if (BH_OP_REDUCES(kind))
+        value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(place), value);
+    if (BH_DA_IS_PAIR)
+        bh_store64(BH_DA(key_at)(op->node, position), bh_da_pair(op->key, value));
+    else
+        BH_STORE_VALUE(place, value);
+    return header;
+}
+
+/* The bucket is locked, and all nodes are as they are to be but for the header of the node at hand: stores
+ * it and unlocks. */
+BH_FN bh_answer BH_DA(leave)(BH_DA(op) * op, uint64_t header)
+{
+    if (op->node == op->first) {
+        bh_store64(bh_da_at(op->first), header & ~BH_DA_LOCK);
+    } else {
+        bh_store64(bh_da_at(op->node), header);
+        bh_da_unlock(op->first);
+    }
+    return BH_DONE;
+}
+
+/* A key that the operation changes has been seen at a position of the node at hand: locks the bucket, and
+ * acts if the key still is there. */
+BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint32_t position)
+{
+    uint64_t header = bh_load64(bh_da_at(op->first));
+
+    if (!bh_da_lock(op->first, header))
+        return BH_RETRY;
+    if (op->node != op->first)
+        header = bh_load64(bh_da_at(op->node));
+    if (!(header >> position & 1) || BH_LOAD_KEY(BH_DA(key_at)(op->node, position)) != op->key) {
+        bh_da_unlock(op->first);
+        return BH_RETRY;
+    }
+    return BH_DA(leave)(op, BH_DA(act)(slice, op, kind, header, position));
+}
+
+/* Puts the new key into a free slot of the node at hand; the bucket is locked. */
+BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint32_t position = bh_first(~(uint32_t)header & g->positions);
+
+    BH_DA(publish)(g, op->node, position, op->key, BH_DA(given)(slice, kind, op->at));
+    slice->room--;
+    slice->inserted++;
+    op->outcome = BH_INSERTED;
+    return BH_DA(leave)(op, header | 1ull << position);
+}
+
+/* The bucket is locked, the key absent, and no slot of the chain free: the key goes to a new node behind the
+ * node at hand, which is the last. */
+BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) * op, uint64_t header,
+                                   BH_VALUE value)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint64_t node = bh_da_pop(g);
+    const uint32_t position = bh_first(g->positions);
+
+    if (!node) {
+        bh_da_unlock(op->first);
+        slice->reasons |= BH_DA_REASON_NODE;
+        return BH_STALL;
+    }
+    BH_DA(publish)(g, node, position, op->key, value);
+    bh_store64(bh_da_at(node), 1ull << position);
+    slice->room--;
+    slice->inserted++;
+    op->outcome = BH_INSERTED;
+    return BH_DA(leave)(op, header | bh_da_number(g, node) << BH_DA_LINK_SHIFT);
+}
+
+/* The bucket is locked, and the key in none of its nodes, of which the one at hand is the last. */
+BH_FN bh_answer BH_DA(add)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+                           bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+
+    /* Other operations of the slice may have had the room since this one began. */
+    if (!slice->room) {
+        bh_da_unlock(op->first);
+        return BH_DA(no_room)(slice);
+    }
+    if (op->hole && op->hole != op->node) {
+        op->state = BH_DA_PUT;
+        return BH_DA(go_to)(slice, op, op->hole, next);
+    }
+    if (~(uint32_t)header & g->positions)
+        return BH_DA(put)(slice, op, kind, header);
+    return BH_DA(append)(slice, op, header, BH_DA(given)(slice, kind, op->at));
+}
+
+/* Whether the key is in a node. */
+BH_FN int BH_DA(is_in)(const bh_da_geometry *g, uint64_t node, uint64_t header, BH_KEY key)
+{
+    return BH_DA(match)(g, node & ~(uint64_t)(BH_DA_LINE - 1), node, header, key) != 0;
+}
+
+/* WALK of an insertion has come to its end in a node behind the first: locks the bucket, and begins once
+ * more. Nearly all chains that are longer than one node are two, both of which are in the cache now: these
+ * are looked at in this step. */
+BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) * op, uint32_t kind,
+                                     bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    uint64_t header = bh_load64(bh_da_at(op->first)), last;
+
+    if (!bh_da_lock(op->first, header))
+        return BH_RETRY;
+    last = bh_load64(bh_da_at(op->node));
+    if (bh_da_node(g, bh_da_link(header)) != op->node || bh_da_link(last)) {
+        op->state = BH_DA_LOCKED;
+        return BH_DA(go_to)(slice, op, op->first, next);
+    }
+    if (BH_DA(is_in)(g, op->first, header, op->key) || BH_DA(is_in)(g, op->node, last, op->key)) {
+        bh_store64(bh_da_at(op->first), header);
+        return BH_DA(go_to)(slice, op, op->first, next);
+    }
+    if (~(uint32_t)header & g->positions) {
+        op->node = op->first;
+        last = header;
+    }
+    return BH_DA(add)(slice, op, kind, last, next);
+}
+
+/* WALK: the key was in none of the nodes, of which the one at hand was the last, with `header`. */
+BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+                              bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+
+    if (!BH_OP_INSERTS(kind))
+        return BH_DA(done)(op, BH_MISSING);
+    if (!slice->room)
+        return BH_DA(no_room)(slice);
+    op->hole = 0;
+    if (op->node != op->first)
+        return BH_DA(missed_behind)(slice, op, kind, next);
+    if (!bh_da_lock(op->first, header))
+        return BH_RETRY;
+    /* A thread may have slept between its look and the swap while others changed the node again and again,
+     * until its header was the same: so the node is looked at once more. */
+    if (BH_DA(is_in)(g, op->first, header, op->key)) {
+        bh_store64(bh_da_at(op->first), header);
+        return BH_RETRY;
+    }
+    return BH_DA(add)(slice, op, kind, header, next);
+}
+
+/* A step of LOCKED, or of PUT. */
+BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint64_t header = bh_load64(bh_da_at(op->node));
+    uint32_t match;
+
+    if (op->state == BH_DA_PUT) {
+        if (slice->room)
+            return BH_DA(put)(slice, op, kind, header);
+        bh_da_unlock(op->first);
+        return BH_DA(no_room)(slice);
+    }
+    match = BH_DA(match)(g, op->node & ~(uint64_t)(BH_DA_LINE - 1), op->node, header, op->key);
+    if (match)
+        return BH_DA(leave)(op, BH_DA(act)(slice, op, kind, header, bh_first(match)));
+    if (!op->hole && (~(uint32_t)header & g->positions))
+        op->hole = op->node;
+    if (bh_da_link(header))
+        return BH_DA(go_to)(slice, op, bh_da_node(g, bh_da_link(header)), next);
+    return BH_DA(add)(slice, op, kind, header, next);
+}
+
+/* One step of an operation on the region it asked for; `at` is that region, or a copy of it. */
+BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t at,
+                            bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint64_t node = at + op->node % BH_DA_LINE;
+    uint64_t header, stamp = 0;
+    uint32_t match;
+
+    if (BH_OP_INSERTS(kind) && op->state != BH_DA_WALK)
+        return BH_DA(step_locked)(slice, op, kind, next);
+    if (!BH_DA_IS_NARROW && BH_OP_KEEPS(kind))
+        stamp = bh_load64(bh_da_at(node + 8));
+    header = bh_load64(bh_da_at(node));
+    match = BH_DA(match)(g, at, op->node, header, op->key);
+    if (match && BH_OP_KEEPS(kind))
+        return BH_DA(found)(slice, op, kind, node, bh_first(match), stamp);
+    if (match)
+        return BH_DA(change)(slice, op, kind, bh_first(match));
+    if (bh_da_link(header))
+        return BH_DA(go_to)(slice, op, bh_da_node(g, bh_da_link(header)), next);
+    return BH_DA(missed)(slice, op, kind, header, next);
+}

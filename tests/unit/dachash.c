@@ -1,0 +1,357 @@
+/* ctest: every target */
+/*
+ * DACHash's own promises: nodes of every size, nodes that add up, holes that are used again, what cleaning
+ * and shrinking give back, chains as long as somebody wants them, and full tables. What holds for every
+ * design is in contract.c.
+ */
+#include <string.h>
+
+#include "support/batch.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/tables.h"
+
+#define BH_TARGET_SCALAR 1
+#define BH_KEY_BYTES 8
+#define BH_VALUE_BYTES 8
+#define BH_APART 0
+#include "tables/dachash/ops.h"
+
+#include "support/chains.h"
+
+static bh_context *context;
+
+static int dachash_start(void **state)
+{
+    (void)state;
+    context = context_new(2, NULL, NULL);
+    return 0;
+}
+
+static int dachash_end(void **state)
+{
+    (void)state;
+    bh_context_destroy(context);
+    return 0;
+}
+
+static bh_table_options options_of(test_widths widths, uint64_t capacity)
+{
+    bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, capacity);
+
+    options.design = BH_DACHASH;
+    return options;
+}
+
+static chains check_nodes(const bh_table *table)
+{
+    const chains count = chains_count(table);
+
+    check(count.wrong == NULL, "%s", count.wrong == NULL ? "" : count.wrong);
+    return count;
+}
+
+/* Keys first .. first + n - 1 of all; element i has value first + i. */
+static batch numbered(test_widths widths, uint64_t first, uint64_t n)
+{
+    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, random_key(widths.key_bytes, 815, first + i), first + i);
+    }
+    return all;
+}
+
+static void call_numbered(bh_table *table, test_widths widths, bh_op op, uint64_t first, uint64_t n,
+                          uint8_t outcome)
+{
+    batch all = numbered(widths, first, n);
+
+    check_status(batch_call(table, (int)op, &all), BH_OK);
+    batch_check_all(&all, outcome);
+    batch_free(&all);
+}
+
+/* Calls of up to 300 keys, inserting, adding or erasing, with a compact now and then. */
+static void play(const bh_table_options *options, uint64_t seed)
+{
+    const uint32_t key_bytes = options->key_bytes, value_bytes = options->value_bytes;
+    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_FIND_OR_INSERT, BH_UPDATE, BH_ERASE};
+    const uint64_t most = test_scaled(2000);
+    bh_table *table = table_with(context, options);
+    rng random = random_start(seed);
+    model *map = model_new();
+
+    for (uint32_t call = 0; call < 60; call++) {
+        const bh_op op = ops[random_below(&random, TEST_COUNT(ops))];
+        batch some = batch_new(key_bytes, value_bytes, 1 + random_below(&random, 300));
+        const uint64_t first = random_below(&random, most);
+
+        for (uint64_t i = 0; i < some.n; i++) {
+            batch_set(&some, i, random_key(key_bytes, 815, first + i), random_next(&random));
+        }
+        for (uint64_t i = 0; i < some.n; i++) {
+            uint64_t value = batch_value(&some, i);
+            some.ops[i] = (uint8_t)model_apply(map, op, value_bytes, batch_key(&some, i), &value);
+        }
+        check_status(batch_call(table, (int)op, &some), BH_OK);
+        for (uint64_t i = 0; i < some.n; i++) {
+            check(some.outcomes[i] == some.ops[i], "node of %u bytes: outcome %u instead of %u",
+                  options->dachash.node_bytes, some.outcomes[i], some.ops[i]);
+        }
+        batch_free(&some);
+        if (call % 20 == 19) {
+            check_status(bh_compact(table), BH_OK);
+        }
+        (void)check_nodes(table);
+    }
+    table_check_equals_model(table, key_bytes, value_bytes, map);
+    model_free(map);
+    bh_table_destroy(table);
+}
+
+static void nodes_of_every_size(void **state)
+{
+    static const double fills[] = {0.3, 1, 4};
+
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (uint32_t bytes = 16; bytes <= 128; bytes *= 2) {
+            for (size_t f = 0; f < TEST_COUNT(fills); f++) {
+                bh_table_options options = options_of(test_all_widths[w], 1);
+
+                if (bytes == 16 && options.key_bytes + options.value_bytes > 8) {
+                    continue;
+                }
+                options.dachash.node_bytes = bytes;
+                options.max_fill = fills[f];
+                play(&options, test_seed() + bytes);
+            }
+        }
+    }
+}
+
+static void wrong_options_are_named(void **state)
+{
+    static const struct {
+        test_widths widths;
+        uint32_t node_bytes;
+        double max_fill;
+        double min_fill;
+        const char *says;
+    } wrong[] = {
+        {{4, 4}, 8, 0, 0, "16, 32, 64 or 128"},   {{4, 4}, 48, 0, 0, "16, 32, 64 or 128"},
+        {{4, 4}, 256, 0, 0, "16, 32, 64 or 128"}, {{8, 8}, 16, 0, 0, "can be 32, 64 or 128"},
+        {{4, 4}, 0, 4.01, 0, "at most 4"},        {{4, 4}, 0, -1, 0, "above 0"},
+        {{4, 4}, 0, 1, 0.51, "at most 0.5"}};
+    (void)state;
+
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+        bh_table_options options = options_of(wrong[i].widths, 10);
+        bh_table *table = NULL;
+
+        options.dachash.node_bytes = wrong[i].node_bytes;
+        options.max_fill = wrong[i].max_fill;
+        options.min_fill = wrong[i].min_fill;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_ARGUMENT);
+        check(strstr(bh_error_detail(), wrong[i].says) != NULL, "it says: %s", bh_error_detail());
+    }
+    {
+        bh_table_options options = options_of((test_widths){4, 4}, 10);
+        bh_table *table = NULL;
+
+        options.dachash.reserved = 1;
+        check_status(bh_table_create(context, &options, &table), BH_ERR_ARGUMENT);
+    }
+}
+
+/* Keys come and go in a table that does not shrink: their slots are used again, and the table takes no more
+ * memory than chance wants. */
+static void holes_are_used_again(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(40000), part = n / 8;
+        bh_table_options options = options_of(widths, n);
+        bh_table *table = NULL;
+        uint64_t bytes = 0;
+
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        bytes = table_stats(table).bytes_total;
+        call_numbered(table, widths, BH_INSERT, 0, n, BH_INSERTED);
+        for (uint64_t from = 0; from < 3 * n; from += part) {
+            call_numbered(table, widths, BH_ERASE, from, part, BH_ERASED);
+            call_numbered(table, widths, BH_INSERT, from + n, part, BH_INSERTED);
+        }
+        (void)check_nodes(table);
+        check(table_stats(table).grows == 0, "it grew");
+        check((double)table_stats(table).bytes_total <= 1.2 * (double)bytes,
+              "from %llu bytes it came to %llu", (unsigned long long)bytes,
+              (unsigned long long)table_stats(table).bytes_total);
+        bh_table_destroy(table);
+    }
+}
+
+/* Compacting returns the nodes that erased keys have left, and their memory. */
+static void compact_returns_nodes(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(60000);
+        bh_table_options options = options_of(widths, n);
+        bh_table *table = NULL;
+        chains before, after;
+        uint64_t bytes = 0;
+
+        options.min_fill = -1;
+        options.max_fill = 4;
+        table = table_with(context, &options);
+        call_numbered(table, widths, BH_INSERT, 0, n, BH_INSERTED);
+        before = check_nodes(table);
+        bytes = table_stats(table).bytes_total;
+        call_numbered(table, widths, BH_ERASE, 0, n - n / 16, BH_ERASED);
+        check(check_nodes(table).nodes == before.nodes, "erasing has changed chains");
+        check_status(bh_compact(table), BH_OK);
+        after = check_nodes(table);
+        check(after.nodes * 8 < before.nodes, "%llu of %llu nodes are left",
+              (unsigned long long)after.nodes, (unsigned long long)before.nodes);
+        check(table_stats(table).bytes_total * 4 < bytes, "%llu of %llu bytes are left",
+              (unsigned long long)table_stats(table).bytes_total, (unsigned long long)bytes);
+        call_numbered(table, widths, BH_FIND, n - n / 16, n / 16, BH_FOUND);
+        call_numbered(table, widths, BH_FIND, 0, n - n / 16, BH_MISSING);
+        call_numbered(table, widths, BH_INSERT, 0, n - n / 16, BH_INSERTED);
+        (void)check_nodes(table);
+        bh_table_destroy(table);
+    }
+}
+
+/* Nobody can keep a table from taking keys that all have one bucket: its chain is as long as it must be, and
+ * the stack grows for it. */
+static void one_bucket(void **state)
+{
+    const test_widths widths = {8, 8};
+    const uint64_t n = test_scaled(3000);
+    bh_table_options options = options_of(widths, 4 * n);
+    batch all = batch_new(8, 8, n);
+    bh_table *table = NULL;
+    const bh_da_geometry *g = NULL;
+    uint64_t count = 0;
+    (void)state;
+
+    options.seed = 12;
+    options.seed_fixed = 1;
+    table = table_with(context, &options);
+    g = table->policy->geometry(table);
+    for (uint64_t key = 0; count < n; key++) {
+        if (bh_da_first(g, bh_hash_key(key, &g->seed).one) == g->buckets) {
+            batch_set(&all, count, key, key);
+            count++;
+        }
+    }
+    check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+    batch_check_all(&all, BH_INSERTED);
+    check(check_nodes(table).longest >= n / 3, "the chain is not as long as it should be");
+    check_status(batch_call(table, BH_ADD, &all), BH_OK);
+    batch_check_all(&all, BH_ASSIGNED);
+    check_status(batch_call(table, BH_ERASE, &all), BH_OK);
+    batch_check_all(&all, BH_ERASED);
+    check_status(bh_compact(table), BH_OK);
+    check(check_nodes(table).nodes == 0, "an empty table has chains");
+    batch_free(&all);
+    bh_table_destroy(table);
+}
+
+/* A table that may not grow, in the middle of a mixed call: what needs no room is done, new keys are done as
+ * far as there is room, and the others are named. */
+static void full_in_a_mixed_call(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(20000);
+        bh_table_options options = options_of(widths, n);
+        bh_table *table = table_with(context, &options);
+        uint64_t inserted = 0, refused = 0, there = 0;
+        batch mix = batch_new(widths.key_bytes, widths.value_bytes, 3 * n);
+
+        options.max_host_bytes = table_stats(table).bytes_total;
+        bh_table_destroy(table);
+        table = table_with(context, &options);
+        there = table_stats(table).max_keys / 2;
+        call_numbered(table, widths, BH_INSERT, 0, there, BH_INSERTED);
+        for (uint64_t i = 0; i < mix.n; i++) {
+            const bool old = i % 3 != 0;
+            const uint64_t number = old ? i % there : there + i;
+
+            batch_set(&mix, i, random_key(widths.key_bytes, 815, number), i);
+            mix.ops[i] = !old ? BH_INSERT : number % 64 == 0 ? BH_ERASE : BH_FIND;
+        }
+        check_status(batch_call(table, BATCH_APPLY, &mix), BH_ERR_FULL);
+        for (uint64_t i = 0; i < mix.n; i++) {
+            if (mix.ops[i] == BH_INSERT) {
+                inserted += mix.outcomes[i] == BH_INSERTED;
+                refused += mix.outcomes[i] == BH_NOT_DONE;
+            } else {
+                check(mix.outcomes[i] != BH_NOT_DONE, "element %llu needs no room",
+                      (unsigned long long)i);
+            }
+        }
+        check(inserted + refused == n && refused > 0, "%llu inserted and %llu refused",
+              (unsigned long long)inserted, (unsigned long long)refused);
+        check(table_stats(table).bytes_total <= options.max_host_bytes, "beyond its budget");
+        check(table_stats(table).keys == table_stats(table).max_keys, "%llu keys of %llu",
+              (unsigned long long)table_stats(table).keys,
+              (unsigned long long)table_stats(table).max_keys);
+        (void)check_nodes(table);
+        batch_free(&mix);
+        bh_table_destroy(table);
+    }
+}
+
+/* Keys go: the array halves, down to a few buckets, and comes back. */
+static void shrinks_and_grows(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(60000), part = n / 50;
+        bh_table_options options = options_of(widths, 1);
+        bh_table *table = table_with(context, &options);
+        bh_table_stats most, least;
+
+        for (uint64_t from = 0; from < n; from += part) {
+            call_numbered(table, widths, BH_INSERT, from, part, BH_INSERTED);
+        }
+        most = table_stats(table);
+        check(most.keys_moved <= 2 * n, "%llu keys were moved for %llu",
+              (unsigned long long)most.keys_moved, (unsigned long long)n);
+        for (uint64_t from = 0; from < n - part; from += part) {
+            call_numbered(table, widths, BH_ERASE, from, part, BH_ERASED);
+            (void)check_nodes(table);
+        }
+        least = table_stats(table);
+        check(least.shrinks > 0 && least.bytes_total * 2 < most.bytes_total,
+              "%llu bytes of %llu after %llu halvings", (unsigned long long)least.bytes_total,
+              (unsigned long long)most.bytes_total, (unsigned long long)least.shrinks);
+        call_numbered(table, widths, BH_FIND, n - part, part, BH_FOUND);
+        call_numbered(table, widths, BH_INSERT, 0, n - part, BH_INSERTED);
+        (void)check_nodes(table);
+        bh_table_destroy(table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_of_every_size),  cmocka_unit_test(wrong_options_are_named),
+        cmocka_unit_test(holes_are_used_again), cmocka_unit_test(compact_returns_nodes),
+        cmocka_unit_test(one_bucket),           cmocka_unit_test(full_in_a_mixed_call),
+        cmocka_unit_test(shrinks_and_grows)};
+
+    return test_target_runs()
+               ? test_exit_status(cmocka_run_group_tests(tests, dachash_start, dachash_end))
+               : TEST_SKIPPED;
+}
