@@ -16,9 +16,6 @@
 #include "support/random.h"
 #include "support/tables.h"
 
-/* Threads do the same whatever the widths are: ThreadSanitizer sees two pairs of them. */
-#define WIDTHS_STEP (TEST_THREAD_SANITIZER ? 4 : 1)
-
 static bh_context *context;
 
 static int whole_start(void **state)
@@ -64,7 +61,7 @@ static void export_with_every_room(void **state)
     static const uint64_t sizes[] = {0, 1, 2, 5000};
     (void)state;
 
-    for (int w = 0; w < TEST_WIDTHS; w += WIDTHS_STEP) {
+    for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t s = 0; s < TEST_COUNT(sizes); s++) {
             const test_widths widths = test_all_widths[w];
             model *map = model_new();
@@ -96,7 +93,8 @@ static void export_of_many_parts(void **state)
     static const uint64_t parts_of_capacity[] = {1, 16};
     (void)state;
 
-    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+    // Threads do the same whatever the widths are.
+    for (size_t c = 0; c < TEST_COUNT(cases); c += TEST_THREAD_SANITIZER ? 4 : 1) {
         for (size_t p = 0; p < TEST_COUNT(parts_of_capacity); p++) {
             const test_widths widths = cases[c].widths;
             // The parts of the GPU that is none are small.
@@ -139,7 +137,7 @@ static void export_of_many_parts(void **state)
 static void export_of_keys_alone(void **state)
 {
     (void)state;
-    for (int w = 0; w < TEST_WIDTHS; w += WIDTHS_STEP) {
+    for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         const uint64_t n = 3000;
         model *map = model_new();
@@ -237,7 +235,7 @@ static void export_of_a_changing_table(void **state)
 static void clear_keeps_the_memory(void **state)
 {
     (void)state;
-    for (int w = 0; w < TEST_WIDTHS; w += WIDTHS_STEP) {
+    for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         const uint64_t n = test_scaled(20000);
         model *map = model_new();
@@ -284,7 +282,7 @@ static void clear_keeps_the_memory(void **state)
 static void compact_keeps_the_keys(void **state)
 {
     (void)state;
-    for (int w = 0; w < TEST_WIDTHS; w += WIDTHS_STEP) {
+    for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         model *map = model_new();
         bh_table *table = filled_table(widths, 4000, map);
@@ -307,7 +305,7 @@ static void compact_keeps_the_keys(void **state)
 static void statistics(void **state)
 {
     (void)state;
-    for (int w = 0; w < TEST_WIDTHS; w += WIDTHS_STEP) {
+    for (int w = 0; w < TEST_WIDTHS; w++) {
         const test_widths widths = test_all_widths[w];
         bh_table *table = table_new(context, widths.key_bytes, widths.value_bytes, 5000);
         bh_table_stats stats = table_stats(table);
