@@ -64,6 +64,9 @@ void bh__da_publish(bh__da_table *t)
     g->buckets = (uint64_t)(uintptr_t)t->buckets.memory;
     g->nodes = (uint64_t)(uintptr_t)t->nodes.memory;
     g->nodes_most = (t->nodes.committed >> g->node_shift) - g->first;
+    /* Memory of whole huge pages may be more than links can name. */
+    if (g->nodes_most > BH_DA_STACK_MOST)
+        g->nodes_most = BH_DA_STACK_MOST;
     table->bytes[BH_TIER_NEAR] = t->buckets.committed + t->nodes.committed;
     table->slots = (bh__da_buckets(g) + g->nodes_most) * bh__da_slots(table);
     table->max_keys = table->sure_keys = keys_in(table, g->whole, g->split);

@@ -49,8 +49,7 @@ uint64_t bh__da_stack_bytes(const bh_da_geometry *g, uint64_t nodes)
 {
     uint64_t bytes;
 
-    return nodes < (1ull << BH_DA_LINK_BITS) - BH__PAGE_SMALL &&
-                   bh__block_bytes((g->first + nodes) << g->node_shift, &bytes)
+    return nodes <= BH_DA_STACK_MOST && bh__block_bytes((g->first + nodes) << g->node_shift, &bytes)
                ? bytes
                : 0;
 }

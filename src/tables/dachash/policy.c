@@ -129,9 +129,10 @@ static bh_status more_nodes(bh__da_table *t, uint64_t wanted)
     if (table->erases > table->keys / CLEAN_PART && !bh__da_clean(t))
         return bh__da_refused("to close up chains");
     status = bh__da_have_free(t, wanted);
-    if (!status || !table->erases || !bh__da_clean(t))
+    if (!status || (table->erases && !bh__da_clean(t)))
         return status;
-    return bh__da_have_free(t, 1);
+    /* Fewer than one for each are better than none: they run again. */
+    return bh__da_have_free(t, 1) ? status : BH_OK;
 }
 
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)

@@ -20,6 +20,9 @@
 #define BH_DA_PLACE_BITS 5
 #define BH_DA_NODES_MOST (1ull << (40 - BH_DA_PLACE_BITS))
 
+/* Nodes of a stack, at most: links have 32 bits for their numbers. */
+#define BH_DA_STACK_MOST ((1ull << BH_DA_LINK_BITS) - 4096)
+
 typedef struct bh__da_table {
     bh_table table;
     bh_da_geometry geometry;
