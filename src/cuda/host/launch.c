@@ -157,7 +157,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
              * keys have moved. It also helps when room was given to whole regions or to none. When no
              * element was done, one thread searches further for a few, if searches are still allowed. */
             if (!c->may_grow && !bh__looks_allowed(c->table) &&
-                !(job.slice.reasons & BH_REASON_ROOM)) {
+                !(job.slice.reasons & ~BH_REASON_PLACE)) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
