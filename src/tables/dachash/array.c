@@ -174,7 +174,7 @@ bh_status bh__da_split(bh__da_table *t, uint64_t range)
     return BH_OK;
 }
 
-/* A stalled call of a device has millions of elements, which would be run again for each range. */
+/* Where max_fill is low, a range may have less room than a stalled slice wants. */
 bh_status bh__da_split_for(bh__da_table *t, uint64_t keys)
 {
     const double buckets =

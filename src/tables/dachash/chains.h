@@ -31,7 +31,7 @@ typedef struct BH_DA(chain) {
 
 /* Appends a pair. A new node is a spare one (linked by their headers, *spare the first), or comes from the
  * stack. */
-BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) * chain, uint64_t *spare, BH_KEY key,
+BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) *chain, uint64_t *spare, BH_KEY key,
                        BH_VALUE value)
 {
     uint32_t free = ~(uint32_t)chain->header & g->positions;
@@ -62,8 +62,8 @@ BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) * chain, uint64_t *
 
 /* Deals the pairs of the chain that begins at `node` to `low`, and those whose bit `bit` of the hash is set
  * to `high`; where both are the same chain, all. Answers how many pairs went to `high`. */
-BH_FN uint64_t BH_DA(deal_chain)(const bh_da_geometry *g, uint64_t node, BH_DA(chain) * low,
-                                 BH_DA(chain) * high, uint64_t bit, uint64_t *spare)
+BH_FN uint64_t BH_DA(deal_chain)(const bh_da_geometry *g, uint64_t node, BH_DA(chain) *low,
+                                 BH_DA(chain) *high, uint64_t bit, uint64_t *spare)
 {
     BH_KEY keys[BH_DA_SLOTS_MOST];
     BH_VALUE values[BH_DA_SLOTS_MOST];
@@ -98,7 +98,7 @@ BH_FN uint64_t BH_DA(deal_chain)(const bh_da_geometry *g, uint64_t node, BH_DA(c
 }
 
 /* Ends a chain. */
-BH_FN void BH_DA(end_chain)(const BH_DA(chain) * chain)
+BH_FN void BH_DA(end_chain)(const BH_DA(chain) *chain)
 {
     bh_write64(bh_da_at(chain->node), chain->header);
 }

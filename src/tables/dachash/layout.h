@@ -35,7 +35,7 @@
  *
  * so that doubling the array leaves each key where it is or moves it `whole` = base * 2^k buckets further,
  * as the next bit of h says. The array doubles a range of buckets at a time: buckets below `split` have been
- * split already. Keys move then, and when chains are compacted or merged; otherwise never.
+ * split already. Pairs move then, and when chains are closed up or merged or the stack is packed; otherwise never.
  *
  * Nodes are taken from the stack in the order of their numbers. Node 0 holds how many have been taken, so a
  * stack of zeros is one from which nothing has been. Nodes that passes return stay where they are, marked as

@@ -43,14 +43,14 @@ BH_FN BH_VALUE BH_DA(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
     return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
 }
 
-BH_FN bh_answer BH_DA(go_to)(const bh__slice *slice, BH_DA(op) * op, uint64_t node, bh_region *next)
+BH_FN bh_answer BH_DA(go_to)(const bh__slice *slice, BH_DA(op) *op, uint64_t node, bh_region *next)
 {
     op->node = node;
     *next = bh_da_region((const bh_da_geometry *)slice->geometry, node);
     return BH_NEXT;
 }
 
-BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) * op, uint32_t at, uint32_t kind)
+BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) *op, uint32_t at, uint32_t kind)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
 
@@ -62,7 +62,7 @@ BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) * op, uint32_t at
     return bh_da_region(g, op->node);
 }
 
-BH_FN bh_answer BH_DA(done)(BH_DA(op) * op, bh_outcome outcome)
+BH_FN bh_answer BH_DA(done)(BH_DA(op) *op, bh_outcome outcome)
 {
     op->outcome = (uint8_t)outcome;
     return BH_DONE;
@@ -77,7 +77,7 @@ BH_FN bh_answer BH_DA(no_room)(bh__slice *slice)
 
 /* A key that the operation only reads has been seen at a position; `node` is the node at hand, or a copy of
  * it. Answers its value, if what was seen was there. */
-BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t node,
+BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t node,
                              uint32_t position, uint64_t stamp)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -106,7 +106,7 @@ BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) * op, uint32_t ki
 }
 
 /* Does the operation to a pair that is there, its bucket locked; answers the node's new header. */
-BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
                           uint32_t position)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -141,7 +141,7 @@ BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint6
 
 /* The bucket is locked, and all nodes are as they are to be but for the header of the node at hand: stores
  * it and unlocks. */
-BH_FN bh_answer BH_DA(leave)(BH_DA(op) * op, uint64_t header)
+BH_FN bh_answer BH_DA(leave)(BH_DA(op) *op, uint64_t header)
 {
     if (op->node == op->first) {
         bh_store64(bh_da_at(op->first), header & ~BH_DA_LOCK);
@@ -154,7 +154,7 @@ BH_FN bh_answer BH_DA(leave)(BH_DA(op) * op, uint64_t header)
 
 /* A key that the operation changes has been seen at a position of the node at hand: locks the bucket, and
  * acts if the key still is there. */
-BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint32_t position)
+BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint32_t position)
 {
     uint64_t header = bh_load64(bh_da_at(op->first));
 
@@ -170,7 +170,7 @@ BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, u
 }
 
 /* Puts the new key into a free slot of the node at hand; the bucket is locked. */
-BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header)
+BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     const uint32_t position = bh_first(~(uint32_t)header & g->positions);
@@ -184,8 +184,7 @@ BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint
 
 /* The bucket is locked, the key absent, and no slot of the chain free: the key goes to a new node behind the
  * node at hand, which is the last. */
-BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) * op, uint64_t header,
-                                   BH_VALUE value)
+BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) *op, uint64_t header, BH_VALUE value)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     const uint64_t node = bh_da_pop(g);
@@ -205,7 +204,7 @@ BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) * op, uint64_t he
 }
 
 /* The bucket is locked, and the key in none of its nodes, of which the one at hand is the last. */
-BH_FN bh_answer BH_DA(add)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+BH_FN bh_answer BH_DA(add)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
                            bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -233,7 +232,7 @@ BH_FN int BH_DA(is_in)(const bh_da_geometry *g, uint64_t node, uint64_t header, 
 /* WALK of an insertion has come to its end in a node behind the first: locks the bucket, and begins once
  * more. Nearly all chains that are longer than one node are two, both of which are in the cache now: these
  * are looked at in this step. */
-BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) * op, uint32_t kind,
+BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t kind,
                                      bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -258,7 +257,7 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) * op, uint32_t 
 }
 
 /* WALK: the key was in none of the nodes, of which the one at hand was the last, with `header`. */
-BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t header,
+BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
                               bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -282,7 +281,7 @@ BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, u
 }
 
 /* A step of LOCKED, or of PUT. */
-BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, bh_region *next)
+BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     const uint64_t header = bh_load64(bh_da_at(op->node));
@@ -305,7 +304,7 @@ BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) * op, uint32_t ki
 }
 
 /* One step of an operation on the region it asked for; `at` is that region, or a copy of it. */
-BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) * op, uint32_t kind, uint64_t at,
+BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t at,
                             bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
