@@ -493,6 +493,8 @@ static void print_json(const bench *b, result *r, samples *judged, int met)
     print_median("value", judged);
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
+    if (r->paper > 0)
+        print_number("paper", r->paper, 1);
     print_number("bar", r->bar, r->bar > 0);
     printf(",\"bar_is\":%s,\"met\":%s}\n",
            r->bar <= 0      ? "null"
@@ -547,6 +549,8 @@ static void print_text(const bench *b, result *r, samples *judged, int met)
     if (r->bar > 0 && judged->count)
         printf("   bar %s%.*f %s", r->bar_is_most ? "at most " : "", digits(r->bar), r->bar,
                met ? "met" : "NOT MET");
+    if (r->paper > 0)
+        printf("   the paper: %.*f", digits(r->paper), r->paper);
     if (judged->count && judged->at[judged->count - 1] > 1.1 * judged->at[0])
         printf("   spread above 10%%");
     printf("\n");

@@ -70,6 +70,7 @@ typedef struct result {
     const char *figure;   /* what `value` is; NULL: the ratio to the limit is what is judged */
     double bar;           /* the least that is asked for; 0: nothing */
     int bar_is_most;      /* the bar is the most that is allowed */
+    double paper;         /* what a paper states for the figure; 0: nothing */
     uint64_t keys;        /* result_table() sets this and the next three; print() the widths */
     uint64_t page_bytes;
     double fill;
@@ -90,6 +91,14 @@ void run_threads(bench *b);
 void run_peers(bench *b);
 void run_hashfight(bench *b);
 void run_dachash(bench *b);
+void run_dachash_fig71(bench *b); /* these eight, of dachash_paper.c, on the CPU and on a GPU */
+void run_dachash_fig72(bench *b);
+void run_dachash_fig73(bench *b);
+void run_dachash_fig74(bench *b);
+void run_dachash_table71(bench *b);
+void run_dachash_fig75(bench *b);
+void run_dachash_fig76(bench *b);
+void run_dachash_fig77(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_full(bench *b); /* on the CPU and on a GPU */

@@ -16,27 +16,37 @@
 #include "bench.h"
 #include "on_gpu.h"
 
+enum { ON_CPU = 1, ON_GPU = 2 };
+
 static const struct {
     const char *name;
     void (*run)(bench *b);    /* NULL: not on the CPU */
     void (*on_gpu)(bench *b); /* NULL: not on a GPU */
-    int by_default;           /* on the CPU; on a GPU all are */
+    int by_default;           /* ON_CPU, ON_GPU */
     int any_widths;           /* not only u32 -> u32 */
 } experiments[] = {
-    {"limits", NULL, run_gpu_limits, 0, 1},
-    {"operations", run_operations, run_gpu_operations, 1, 1},
-    {"growth", run_growth, run_gpu_growth, 1, 1},
-    {"host", NULL, run_gpu_host, 0, 1},
+    {"limits", NULL, run_gpu_limits, ON_GPU, 1},
+    {"operations", run_operations, run_gpu_operations, ON_CPU | ON_GPU, 1},
+    {"growth", run_growth, run_gpu_growth, ON_CPU | ON_GPU, 1},
+    {"host", NULL, run_gpu_host, ON_GPU, 1},
     {"turnover", run_turnover, NULL, 0, 1},
     {"peers", run_peers, NULL, 0, 1},
     {"hashfight", run_hashfight, NULL, 0, 1},
     {"dachash", run_dachash, NULL, 0, 1},
+    {"dachash-fig7.1", run_dachash_fig71, run_dachash_fig71, 0, 1},
+    {"dachash-fig7.2", run_dachash_fig72, run_dachash_fig72, 0, 1},
+    {"dachash-fig7.3", run_dachash_fig73, run_dachash_fig73, 0, 1},
+    {"dachash-fig7.4", run_dachash_fig74, run_dachash_fig74, 0, 1},
+    {"dachash-table7.1", run_dachash_table71, run_dachash_table71, 0, 1},
+    {"dachash-fig7.5", run_dachash_fig75, run_dachash_fig75, 0, 1},
+    {"dachash-fig7.6", run_dachash_fig76, run_dachash_fig76, 0, 1},
+    {"dachash-fig7.7", run_dachash_fig77, run_dachash_fig77, 0, 1},
     {"calls", run_calls, NULL, 0, 1},
     {"threads", run_threads, NULL, 0, 1},
     {"sizes", run_sizes, NULL, 0, 1},
     {"dynamic", run_dynamic, NULL, 0, 0},
     {"hostile", run_hostile, NULL, 0, 0},
-    {"full", run_full, run_full, 0, 1},
+    {"full", run_full, run_full, ON_GPU, 1},
     {"lines", run_lines, NULL, 0, 0},
     {"primitives", run_primitives, NULL, 0, 1},
 };
@@ -61,7 +71,7 @@ static const char usage_text[] =
     "repetitions with the lowest and highest, and whether it meets the bar.\n"
     "\n"
     "  -e, --experiment NAME  one of those below, or all; may be given several times\n"
-    "                         (default: operations and growth; on a GPU all of its own)\n"
+    "                         (default: operations and growth; on a GPU the first five below)\n"
     "  -d, --device NAME      cpu, or cuda, or cuda:1: a GPU, whose experiments stand at the end\n"
     "      --design NAME      design of the tables on a GPU: dycuckoo (default), hashfight; what\n"
     "                         it cannot do there is said, and the rest measured\n"
@@ -89,6 +99,8 @@ static const char usage_text[] =
     "              map, and beside the limit; with 1.03 and 1.5 slots per key\n"
     "  dachash     tables of chains of nodes, at three lengths, beside tables of DyCuckoo, and beside\n"
     "              the limit; mixes of finds, insertions and erasures; growth\n"
+    "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1\n"
+    "              the experiments of the DACHash paper, of 4194304 pairs if not told otherwise\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
     "  threads     all threads beside one; several callers with calls of 1024 keys\n"
@@ -119,6 +131,8 @@ static const char usage_gpu_text[] =
     "              keys, beside one that was reserved\n"
     "  host        arrays of the host, pinned or not, beside copying them in and out at once\n"
     "  full        as above\n"
+    "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1: as above; the settings with other\n"
+    "              mappings in a build with BULKHASH_COMPARED=ON\n"
     "Calls on arrays of the device are timed by events of its stream, others, and those of\n"
     "one key, by the clock on the wall; \"clock\" says which in the objects of --json.\n"
     "\n"
@@ -214,7 +228,7 @@ static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
     for (i = 0; i < EXPERIMENTS; i++) {
         int there = is_gpu ? experiments[i].on_gpu != NULL : experiments[i].run != NULL;
 
-        if (asked ? !(asked >> i & 1) : !(is_gpu ? there : experiments[i].by_default))
+        if (asked ? !(asked >> i & 1) : !(experiments[i].by_default & (is_gpu ? ON_GPU : ON_CPU)))
             continue;
         if (there && (experiments[i].any_widths || s->key_bytes + s->value_bytes == 8)) {
             chosen |= 1u << i;

@@ -42,8 +42,11 @@ static double timed_sort(const work *w)
 {
     const settings *s = &w->b->settings;
     bh__where where = {&w->b->backend->system, &w->b->backend->executor, w->b->backend->device};
-    bh__sort sort = {s->key_bytes,    s->value_bytes,  w->keys,         w->values,      w->n,
-                     w->sorted[0][0], w->sorted[0][1], w->sorted[1][0], w->sorted[1][1]};
+    bh__sort sort = {s->key_bytes,    0,
+                     s->value_bytes,  w->keys,
+                     w->values,       w->n,
+                     w->sorted[0][0], w->sorted[0][1],
+                     w->sorted[1][0], w->sorted[1][1]};
     double begin = seconds(w->b);
 
     if (!w->b->backend->primitives->sort_by_key(&where, &sort))

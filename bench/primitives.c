@@ -72,8 +72,8 @@ static void beside_copy(work *w, int at, double begin, uint64_t bytes)
 
 static double run_sort(work *w)
 {
-    bh__sort s = {w->key_bytes, w->payload_bytes, w->keys,       w->payloads,      w->n,
-                  w->keys_out,  w->payloads_out,  w->keys_spare, w->payloads_spare};
+    bh__sort s = {w->key_bytes, 0,           w->payload_bytes, w->keys,       w->payloads,
+                  w->n,         w->keys_out, w->payloads_out,  w->keys_spare, w->payloads_spare};
     double begin = seconds(w->b), taken;
 
     if (!w->primitives->sort_by_key(&w->where, &s))

@@ -24,7 +24,7 @@ enable_language(CUDA)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 
-# Designs: the list of src/tables/designs.h. The first is the one that schedules are compared with.
+# Designs: the list of src/tables/designs.h. Histories are told of the first.
 set(design_list ${PROJECT_SOURCE_DIR}/src/tables/designs.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${design_list})
 file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z0-9_]+/design.h\"")
@@ -45,6 +45,15 @@ function(bulkhash_cuda_part name sources)
   endif()
 endfunction()
 
+# The schedules to compare, each from the same source: threads of a tile, and the way (kernels.h): 0 an
+# element for each tile, 1 collaborative lanes, 2 a voter.
+set(compared)
+set(module_definitions)
+if(BULKHASH_COMPARED)
+  set(compared 1_0 4_0 8_0 16_0 32_0 1_1 4_2 8_2 16_2 32_2)
+  set(module_definitions BH_CUDA_COMPARED=1)
+endif()
+
 # What operations of a design do, whose declaration is the design.h of FOLDER, a folder as an #include
 # names it below ROOT: the parts whose names are then in cuda_update_DESIGN and cuda_rest_DESIGN; none
 # where they only look up.
@@ -63,6 +72,14 @@ function(bulkhash_cuda_design root folder)
       bulkhash_cuda_part(apart_${design} ${cuda_device}/update.cu ${this_design} BH_CUDA_APART=1)
       list(APPEND rest apart_${design})
     endif()
+    foreach(schedule ${compared})
+      string(REPLACE "_" ";" parameters ${schedule})
+      list(GET parameters 0 tile)
+      list(GET parameters 1 way)
+      bulkhash_cuda_part(${schedule}_${design} ${cuda_device}/schedule.cu ${this_design}
+        BH_CUDA_TILE=${tile} BH_CUDA_WAY=${way})
+      list(APPEND rest ${schedule}_${design})
+    endforeach()
   endif()
   set(cuda_update_${design} ${update} PARENT_SCOPE)
   set(cuda_rest_${design} ${rest} PARENT_SCOPE)
@@ -85,22 +102,6 @@ function(bulkhash_cuda_module name kind)
   endforeach()
 endfunction()
 
-# The schedules to compare, each from the same source: threads of a tile, and the way (kernels.h): 0 an
-# element for each tile, 1 collaborative lanes, 2 a voter.
-set(compared)
-set(module_definitions)
-if(BULKHASH_COMPARED)
-  set(compared 1_0 4_0 8_0 16_0 32_0 1_1 4_2 8_2 16_2 32_2)
-  set(module_definitions BH_CUDA_COMPARED=1)
-endif()
-foreach(schedule ${compared})
-  string(REPLACE "_" ";" parameters ${schedule})
-  list(GET parameters 0 tile)
-  list(GET parameters 1 way)
-  bulkhash_cuda_part(${schedule} ${cuda_device}/schedule.cu BH_THIS_DESIGN="tables/${first_design}/design.h"
-    BH_CUDA_TILE=${tile} BH_CUDA_WAY=${way})
-endforeach()
-
 # module.cu asks the list of designs for their kernels.
 bulkhash_cuda_part(module ${cuda_device}/module.cu ${module_definitions})
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_device}/*.cu ${cuda_device}/*/*.cu)
@@ -110,7 +111,7 @@ endforeach()
 bulkhash_cuda_part(others "${cuda_sources}" ${module_definitions})
 
 # cuda_shared is what modules with more designs have too.
-set(cuda_shared ${compared} others)
+set(cuda_shared others)
 set(updates)
 foreach(design ${designs})
   bulkhash_cuda_design(${PROJECT_SOURCE_DIR}/src tables/${design})

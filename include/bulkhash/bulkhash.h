@@ -117,11 +117,15 @@ typedef enum bh_schedule {
     BH_SCHEDULE_WINDOW = 1, /* the caller's order; some elements are in flight at a time */
     /* Sorted by the region of the table on which they work. Sorting takes temporary memory; without that
      * memory the elements run in the caller's order.
-     *   - On cores, lookups of BH_HASHFIGHT. Temporary memory per thread: keys, values and 5 bytes for
-     *     each of up to 2^18 elements, and 1 MiB.
+     *   - On cores, lookups of BH_HASHFIGHT, and calls of 1,024 elements and more of the other designs,
+     *     unless they are ordered (BH_DUPLICATES_ORDERED). Temporary memory per thread: keys, values and
+     *     10 bytes for each of up to 2^18 elements, and 1 MiB. BH_SCHEDULE_AUTO sorts lookups of large
+     *     BH_HASHFIGHT tables on pages of 4 KiB, and nothing else.
      *   - On a GPU, calls of BH_DYCUCKOO whose elements all insert or all update. Temporary memory: keys,
      *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
+     *   - On a GPU, all calls of BH_DACHASH that are not ordered. Temporary memory: keys, values and 22
+     *     bytes for each of up to 2^26 elements.
      * Elsewhere bh_table_create() returns BH_ERR_UNSUPPORTED. */
     BH_SCHEDULE_REGIONS = 2
 } bh_schedule;
@@ -561,6 +565,10 @@ typedef struct bh_table_stats {
     uint64_t bytes_peak; /* the most memory that the table has taken at once, with what it needed to
                             grow or to be built; without the caller's arrays, and without temporary
                             memory for sorting a call */
+    /* BH_DACHASH, else 0. A chain is as long as (chains + nodes_used) / chains nodes, on average. */
+    uint64_t chains;     /* buckets, each of which has its first node in place */
+    uint64_t nodes_used; /* further nodes, in chains */
+    uint64_t nodes_free; /* further nodes, in none; with nodes_used, all that there are */
 } bh_table_stats;
 
 /*

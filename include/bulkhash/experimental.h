@@ -31,8 +31,8 @@ typedef enum bh_spread {
 } bh_spread;
 
 /* How a batch is distributed over the threads of a GPU, instead of by what bh_table_options.schedule
- * says. For BH_DYCUCKOO with keys and values of 4 bytes, side by side, in a library that was built with
- * BULKHASH_COMPARED=ON: see docs/gpu.md. */
+ * says. For BH_DYCUCKOO and BH_DACHASH with keys and values of 4 bytes, side by side, in a library that was
+ * built with BULKHASH_COMPARED=ON: see docs/gpu.md. */
 typedef enum bh_gpu_schedule {
     BH_GPU_SCHEDULE_DEFAULT = 0,
     BH_GPU_SCHEDULE_THREAD = 1, /* a thread carries an element to its end */
@@ -59,7 +59,10 @@ typedef struct bh_experimental_options {
      * its values the next one, so that a hit costs two lines. Not with value_bytes 0, and not with
      * BH_SCHEDULE_REGIONS. */
     uint32_t values_apart;
-    uint32_t reserved; /* 0 */
+    /* BH_SCHEDULE_REGIONS on cores, and of BH_DACHASH on a GPU: into how many regions of the same size the
+     * table is divided: a power of two, 2 to 65,536; on cores 4,096 at most are made. 0: 2,048 on cores,
+     * 65,536 on a GPU. (DACHash's paper gives the number of buckets that are combined in one: 256.) */
+    uint32_t regions;
 } bh_experimental_options;
 
 /* Sets every option to its default. `options` not NULL. Thread-safe. */

@@ -53,7 +53,7 @@ static bh_status run(const char *call, bh_table *table, bh_op op, const uint8_t 
     batch.values = value_bytes && reads ? values : NULL;
     batch.values_out = value_bytes && writes ? (void *)(uintptr_t)values : NULL;
     batch.outcomes = outcomes;
-    batch.by_hash = NULL;
+    batch.by_place = 0;
     batch.n = n;
     batch.op = op;
     return table->backend->batch(table->backend, table, &batch);

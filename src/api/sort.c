@@ -50,6 +50,7 @@ bh_status bh_sort(bh_context *context, void *keys, uint32_t key_bytes, void *val
     where.executor = &backend->executor;
     where.device = backend->device;
     sort.key_bytes = key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = value_bytes;
     sort.keys = sort.keys_out = keys;
     sort.payloads = sort.payloads_out = value_bytes ? values : NULL;

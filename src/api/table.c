@@ -72,8 +72,11 @@ static bh_status check_experimental(const bh_table_options *o, const bh_experime
             "experimental.values_apart is %u with values of %u bytes; it must be 0, or 1 "
             "in a table that has values",
             e->values_apart, o->value_bytes);
-    if (e->reserved)
-        return bh__fail(BH_ERR_ARGUMENT, "experimental.reserved is %u; it must be 0", e->reserved);
+    if (e->regions == 1 || e->regions > 65536 || (e->regions & (e->regions - 1)))
+        return bh__fail(
+            BH_ERR_ARGUMENT,
+            "experimental.regions is %u; it must be 0, or a power of two from 2 to 65,536",
+            e->regions);
     return BH_OK;
 }
 
@@ -303,8 +306,17 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     status = bh__check_struct(&bh__table_stats_struct, stats);
     if (status)
         return status;
+    memset(&all, 0, sizeof all);
     all.struct_size = sizeof all;
     system = &table->backend->memory.system;
+    if (table->policy->stats) {
+        bh__gate_enter_alone(&t->gate, &table->backend->system);
+        if (!table->policy->stats(t, &all))
+            status = bh__fail(BH_ERR_DEVICE, "bh_table_get_stats: the GPU refused to be asked");
+        bh__gate_leave_alone(&t->gate);
+        if (status)
+            return status;
+    }
     bh__gate_enter_shared(&t->gate, &table->backend->system);
     all.keys = bh__keys_settled(table);
     all.slots = table->slots;

@@ -281,6 +281,7 @@ static int make_rows(ordered *o)
     p.how.parts = (uint32_t)c->parts;
     p.how.shift = 0;
     p.how.seed = &o->seed;
+    p.how.numbers = NULL;
     p.key_bytes = o->table->options.key_bytes;
     p.payload_bytes = o->payload_bytes;
     p.keys = c->batch.keys;

@@ -9,13 +9,14 @@
  *         the order: BH_OP_ROUNDS)
  *       all others                                            IN_ORDER   the calling thread
  *     all others, which run as if concurrent:
- *       lookups that name a seed (by_hash)                    SORTED     sorted.h
+ *       with BH_SCHEDULE_REGIONS, 1,024 elements and more;    SORTED     sorted.h
+ *         and batches that ask for it (by_place)
  *       all others                                            SLICES
  *
  * The lookups of a design that performs its calls come back here as batches, and so do the waves of
  * segments of ordered.c. The order of such a batch is decided already, so its way is neither PERFORM nor
- * SEGMENTS (bh__cpu_order). The design also chooses whether lookups run in the order of memory, because it
- * knows where that pays: it names the seed.
+ * SEGMENTS (bh__cpu_order). The design also chooses whether its lookups run in the order of memory, because it
+ * knows where that pays.
  *
  * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
  * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
@@ -35,6 +36,9 @@
 /* Below so many slices a call runs in the calling thread, because waking another thread takes time.
  * Chosen, not tuned. */
 #define BH_PARALLEL_SLICES 4
+
+/* Sorting fewer elements than these would not pay. Chosen, not tuned. */
+#define BH_SORTED_LEAST 1024
 
 /* Workers of a call at most, whatever width an executor claims. */
 #define BH_WORKERS_MOST 4096
@@ -82,12 +86,14 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
                                             const bh__batch *batch, bh__cpu_order order)
 {
     bh__cpu_course course = {BH_CPU_SLICES, bh__slice_kind_of(batch), 1};
+    int sorts = batch->by_place != 0;
 
     if (order == BH_CPU_ORDER_OF_TABLE) {
         if (table->policy->perform) {
             course.way = BH_CPU_PERFORM;
             return course;
         }
+        sorts = table->options.schedule == BH_SCHEDULE_REGIONS && batch->n >= BH_SORTED_LEAST;
         order = table->options.duplicates == BH_DUPLICATES_ORDERED && bh__cpu_is_change(batch)
                     ? BH_CPU_ORDER_GIVEN
                     : BH_CPU_ORDER_NONE;
@@ -103,7 +109,7 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
         course.kind = BH_SLICE_MIXED;
         return course;
     }
-    course.way = batch->by_hash ? BH_CPU_SORTED : BH_CPU_SLICES;
+    course.way = sorts ? BH_CPU_SORTED : BH_CPU_SLICES;
     course.workers = bh__cpu_workers(backend, batch);
     return course;
 }

@@ -67,6 +67,13 @@ BH_FN uint64_t bh_hash_range(uint64_t word, uint64_t n)
     return high;
 }
 
+/* Where in an array that has doubled `doublings` times a word's place is, as a fraction of 2^32: the low bits
+ * that `mask` says, 2^doublings - 1, and then the upper ones. */
+BH_FN uint32_t bh_hash_place(uint64_t word, uint64_t mask, uint32_t doublings)
+{
+    return (uint32_t)(((word & mask) << 32 | word >> 32) >> doublings);
+}
+
 #endif
 
 #endif

@@ -116,7 +116,10 @@ BH_FN void bh_parts_text(const bh__partition *p, uint64_t row, uint32_t count, u
     const uint32_t parts = p->how.parts, shift = p->how.shift;
     uint32_t i;
 
-    if (p->how.seed) {
+    if (p->how.numbers) {
+        for (i = 0; i < count; i++)
+            part[i] = p->how.numbers[row + i] >> shift & (parts - 1);
+    } else if (p->how.seed) {
         const bh_seed seed = *p->how.seed;
 
         for (i = 0; i < count; i++)

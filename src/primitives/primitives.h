@@ -38,13 +38,14 @@ typedef struct bh__where {
 #define BH__PARTS_MOST 4096u
 
 /*
- * How partition finds the part of a key: from bits of the key, or from its hash, where part
- * p of P is what bh_hash_range(hash.one, P) answers.
+ * How partition finds the part of a row: from bits of its key; from the key's hash, where part p of P is
+ * what bh_hash_range(hash.one, P) answers; or from bits of a number that the caller has for each row.
  */
 typedef struct bh__parts {
     uint32_t parts;             /* 1 to parts_most of the primitives; by bits: a power of two */
     uint32_t shift;             /* by bits: part = key >> shift & (parts - 1) */
-    const struct bh_seed *seed; /* NULL: by bits of the key; else by its hash with this seed */
+    const struct bh_seed *seed; /* NULL: by bits; else by the hash with this seed */
+    const uint32_t *numbers;    /* NULL, or the caller's numbers, which take the keys' place */
 } bh__parts;
 
 /*
@@ -80,6 +81,7 @@ typedef struct bh__partition {
 /* Sorting: rows into ascending order of keys as unsigned numbers, stably. */
 typedef struct bh__sort {
     uint32_t key_bytes;
+    uint32_t key_bits; /* keys are below 2^key_bits, which may save work; 0: any keys */
     uint32_t payload_bytes;
     const void *keys;
     const void *payloads; /* NULL with payload_bytes not 0: the row's index in the input */

@@ -383,6 +383,7 @@ BH_FN_RARE void bh_sort_step(const bh_sort_job *job, const void *keys, const voi
     p.how.parts = parts;
     p.how.shift = bits > part_bits ? bits - part_bits : 0;
     p.how.seed = NULL;
+    p.how.numbers = NULL;
     p.key_bytes = job->key_bytes;
     p.payload_bytes = job->payload_bytes;
     p.keys = keys;

@@ -106,8 +106,11 @@ void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes)
 {
     const bh__backend *backend = table->backend;
     const uint64_t kept = table->bytes[BH_TIER_NEAR] - block->committed;
+    uint64_t rounded;
     bh__block smaller;
 
+    if (!bh__block_bytes(bytes, &rounded) || rounded >= block->committed)
+        return;
     if (!bh__on_device(backend)) {
         bh__block_shrink(block, &backend->memory, bytes);
     } else if (bh__block_create(&smaller, &backend->memory, bytes)) {

@@ -63,6 +63,17 @@ BH_FN uint64_t bh_value_at(const void *values, uint32_t value_bytes, uint64_t at
     return value_bytes == 4 ? ((const uint32_t *)values)[at] : ((const uint64_t *)values)[at];
 }
 
+/* The value that an element of a slice brings. Only operations that reduce may be given no values. */
+BH_FN uint64_t bh_given(const bh__slice *slice, uint32_t op, uint32_t value_bytes, uint32_t at)
+{
+    if (BH_BLANKS && BH_OP_REDUCES(op))
+        return bh_value_at(slice->values, value_bytes, at);
+    if (!value_bytes)
+        return 0;
+    return value_bytes == 4 ? ((const uint32_t *)slice->values)[at]
+                            : ((const uint64_t *)slice->values)[at];
+}
+
 BH_FN void bh_set_value_at(void *values, uint32_t value_bytes, uint64_t at, uint64_t value)
 {
     if (value_bytes == 4)

@@ -148,10 +148,18 @@ typedef struct bh__batch {
     uint8_t *outcomes;
     uint64_t n;
     bh_op op;
-    /* NULL, or the seed of the hash by which the backend is to sort these lookups before it runs
-     * them: places lie in memory in the order of the upper bits of hash.one. */
-    const struct bh_seed *by_hash;
+    uint32_t
+        by_place; /* 1: the backend is to sort the elements by bh__places before it runs them */
 } bh__batch;
+
+/* The argument of a design's pass that says where in the table's memory keys are looked for first, as a
+ * fraction of it: 0 at its beginning, 2^bits at its end. An item is a key. */
+typedef struct bh__places {
+    const void *geometry;
+    const void *keys;
+    uint32_t *places;
+    uint32_t bits; /* 1 to 32 */
+} bh__places;
 
 /*
  * The elements of a call, or a part of it, by key: sorted stably, the elements of one key are a
@@ -332,6 +340,9 @@ struct bh__policy {
     const char *name;
     /* The devices on which BH_SCHEDULE_REGIONS runs the design, as bits. */
     uint32_t regions;
+    /* The number of the pass whose argument is a bh__places, where `regions` has BH_ON_CORES or
+     * BH_ON_GPU_SORTED. */
+    uint32_t places;
     /* Checks the design's options, replaces zeros, and makes the table with its memory. The
      * common fields down to `gate` are set. The error sentence is written. */
     bh_status (*create)(const bh_table *plan, bh_table **table);
@@ -355,6 +366,8 @@ struct bh__policy {
      * BH__EXPORT_REFUSED. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
+    /* NULL, or fills in those of the statistics that only this design has; 0 where a device refused. */
+    int (*stats)(bh_table *table, bh_table_stats *stats);
     /* A page of the table's memory that is like most others, to ask the system about. */
     const void *(*typical_page)(const bh_table *table);
     /* Where not NULL, it performs all calls: those that change something itself, with the gate held
@@ -365,6 +378,7 @@ struct bh__policy {
 /* bh__policy.regions */
 #define BH_ON_CORES 1u
 #define BH_ON_GPU 2u
+#define BH_ON_GPU_SORTED 4u /* beside it: the design has no schedule of its own for that there */
 
 /* The policy of a design, NULL when this version does not have it. */
 const bh__policy *bh__policy_of(bh_design design);

@@ -46,16 +46,11 @@ static void vary_dycuckoo(bh_table_options *options, rng *random)
     experimental.spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     options->experimental = &experimental;
     options->dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-}
-
-static void vary_dycuckoo_on_gpu(bh_table_options *options, rng *random)
-{
-    vary_dycuckoo(options, random);
-    if (options->experimental->values_apart)
+    if (experimental.values_apart)
         options->schedule = BH_SCHEDULE_AUTO;
 }
 
-/* What small calls would not choose by themselves. */
+/* What small calls do not choose by themselves. */
 static void schedule_by_region(bh_table_options *options, rng *random)
 {
     options->schedule = (bh_schedule)random_below(random, BH_SCHEDULE_REGIONS + 1);
@@ -66,13 +61,13 @@ static void vary_hashfight(bh_table_options *options, rng *random)
     options->max_fill = 0;
     options->hashfight.slots_per_key = 1.03 + (double)random_below(random, 98) / 100;
     options->hashfight.tail_keys = random_below(random, 3) == 0 ? 1 : 0;
-    options->schedule = (bh_schedule)random_below(random, BH_SCHEDULE_REGIONS + 1);
 }
 
-static void vary_hashfight_on_gpu(bh_table_options *options, rng *random)
+static void vary_dachash(bh_table_options *options, rng *random)
 {
-    vary_hashfight(options, random);
-    options->schedule = BH_SCHEDULE_AUTO;
+    options->max_fill *= 2;
+    options->min_fill *= options->min_fill < 0 ? 1 : 2;
+    options->dachash.node_bytes = 32u << random_below(random, 3);
 }
 
 static void vary_nothing(bh_table_options *options, rng *random)
@@ -83,10 +78,12 @@ static void vary_nothing(bh_table_options *options, rng *random)
 
 /* Those of the device that the test is run for; a design that is listed must be there. */
 static const subject subjects[] = {
-    {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo, NULL},
-    {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight, NULL},
-    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo_on_gpu, schedule_by_region},
-    {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight_on_gpu, NULL},
+    {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo, schedule_by_region},
+    {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight, schedule_by_region},
+    {"dachash on cpu", "cpu", BH_DACHASH, vary_dachash, schedule_by_region},
+    {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo, schedule_by_region},
+    {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight, NULL},
+    {"dachash on cuda", "cuda", BH_DACHASH, vary_dachash, schedule_by_region},
 };
 
 /* Whether more keys are coming than going. */

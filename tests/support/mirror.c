@@ -176,6 +176,8 @@ static int mirror_partition_count(const bh__where *where, bh__partition *p)
     partition_call.count = 0;
     partition_there = *p;
     partition_there.keys = mirror_in(&partition_call, p->keys, p->n * p->key_bytes);
+    partition_there.how.numbers =
+        p->how.numbers != NULL ? mirror_in(&partition_call, p->how.numbers, p->n * 4) : NULL;
     partition_there.payloads =
         p->payload_bytes > 0 ? mirror_in(&partition_call, p->payloads, p->n * p->payload_bytes)
                              : NULL;

@@ -251,7 +251,7 @@ static void unknown_enums(void **state)
     options.schedule = (bh_schedule)3;
     check_create(&options, BH_ERR_ARGUMENT, "schedule 3");
     options.schedule = BH_SCHEDULE_REGIONS;
-    check_create(&options, BH_ERR_UNSUPPORTED, "schedule by region, of DyCuckoo");
+    check_create(&options, BH_OK, "schedule by region");
 }
 
 static void experiments(void **state)
@@ -275,8 +275,14 @@ static void experiments(void **state)
     check_create(&options, BH_ERR_ARGUMENT, "an unknown spread");
 
     bh_experimental_options_init(&experimental);
-    experimental.reserved = 1;
-    check_create(&options, BH_ERR_ARGUMENT, "something in what is reserved");
+    experimental.regions = 65536;
+    check_create(&options, BH_OK, "many regions");
+    experimental.regions = 1;
+    check_create(&options, BH_ERR_ARGUMENT, "one region");
+    experimental.regions = 48;
+    check_create(&options, BH_ERR_ARGUMENT, "48 regions");
+    experimental.regions = 1u << 17;
+    check_create(&options, BH_ERR_ARGUMENT, "131,072 regions");
     bh_experimental_options_init(&experimental);
     experimental.gpu_schedule = (bh_gpu_schedule)11;
     check_create(&options, BH_ERR_ARGUMENT, "an unknown gpu_schedule");

@@ -46,8 +46,15 @@ static bh_table_options options_of(test_widths widths, uint64_t capacity)
 static chains check_nodes(const bh_table *table)
 {
     const chains count = chains_count(table);
+    const bh_da_geometry *g = table->policy->geometry(table);
+    const bh_table_stats stats = table_stats(table);
 
     check(count.wrong == NULL, "%s", count.wrong == NULL ? "" : count.wrong);
+    check(stats.chains == g->whole + g->split && stats.nodes_used == count.nodes &&
+              stats.nodes_used + stats.nodes_free == g->nodes_most,
+          "the statistics say %llu chains, %llu nodes used and %llu free",
+          (unsigned long long)stats.chains, (unsigned long long)stats.nodes_used,
+          (unsigned long long)stats.nodes_free);
     return count;
 }
 
@@ -311,6 +318,51 @@ static void full_in_a_mixed_call(void **state)
     }
 }
 
+/* A table that has used its budget up can be compacted all the same. Then keys that have been reserved for find
+ * nodes, too, which compacting had given up: the next call needs no memory. */
+static void compact_within_a_budget(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(60000);
+        bh_table_options options = options_of(widths, n);
+        bh_table *table = table_with(context, &options);
+        const uint64_t bytes = table_stats(table).bytes_total;
+        bh_table_stats stats;
+
+        bh_table_destroy(table);
+        // Where huge pages come into it, there is more memory than was asked for.
+        options.max_host_bytes = bytes;
+        options.capacity = 1;
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        for (uint64_t k = 0; k < n; k += 1000) {
+            batch all = numbered(widths, k, 1000);
+
+            (void)batch_call(table, BH_INSERT, &all);
+            batch_free(&all);
+        }
+        stats = table_stats(table);
+        check(stats.bytes_total <= bytes, "beyond its budget");
+        call_numbered(table, widths, BH_ERASE, 0, n / 8 * 3, BH_ERASED);
+        check_status(bh_compact(table), BH_OK);
+        check(table_stats(table).keys * 4 > table_stats(table).max_keys, "%llu keys, room for %llu",
+              (unsigned long long)table_stats(table).keys,
+              (unsigned long long)table_stats(table).max_keys);
+        (void)check_nodes(table);
+        const uint64_t reserved = stats.max_keys / 4 * 3;
+        check_status(bh_reserve(table, reserved), BH_OK);
+        stats = table_stats(table);
+        call_numbered(table, widths, BH_INSERT, 0, reserved - stats.keys, BH_INSERTED);
+        check(table_stats(table).bytes_total == stats.bytes_total,
+              "%llu bytes were not enough, but %llu", (unsigned long long)stats.bytes_total,
+              (unsigned long long)table_stats(table).bytes_total);
+        (void)check_nodes(table);
+        bh_table_destroy(table);
+    }
+}
+
 /* Keys go: the array halves, down to a few buckets, and comes back. */
 static void shrinks_and_grows(void **state)
 {
@@ -349,7 +401,7 @@ int main(void)
         cmocka_unit_test(nodes_of_every_size),  cmocka_unit_test(wrong_options_are_named),
         cmocka_unit_test(holes_are_used_again), cmocka_unit_test(compact_returns_nodes),
         cmocka_unit_test(one_bucket),           cmocka_unit_test(full_in_a_mixed_call),
-        cmocka_unit_test(shrinks_and_grows)};
+        cmocka_unit_test(shrinks_and_grows),    cmocka_unit_test(compact_within_a_budget)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, dachash_start, dachash_end))

@@ -496,15 +496,21 @@ static void partition_check(const bh__where *where, const partition_case *c, rng
     uint64_t *counts = test_allocate(c->parts * 8), *keys_at = test_allocate(c->parts * 8);
     uint64_t *payloads_at = test_allocate(c->parts * 8), *next = test_allocate(c->parts * 8);
     uint64_t *wanted = test_allocate(c->parts * 8), at = 0;
+    // Seldom the keys' parts are the caller's to say.
+    column numbers = column_new(4, c->n, (uint32_t)random_next(random));
+    const bool numbered = c->seed == NULL && random_below(random, 3) == 0;
+    const column *words = numbered ? &numbers : &keys;
     bh__partition p;
 
     fill_keys(&keys, c->kind, random);
     fill_random(&payloads, random);
+    fill_random(&numbers, random);
     memset(&p, 0x5a, sizeof p); // what is not the caller's to set has any value
     memset(wanted, 0, c->parts * 8);
     p.how.parts = c->parts;
     p.how.seed = c->seed;
-    p.how.shift = (uint32_t)random_below(random, 8 * c->key_bytes);
+    p.how.shift = (uint32_t)random_below(random, 8 * words->bytes);
+    p.how.numbers = numbered ? numbers.at : NULL;
     p.key_bytes = c->key_bytes;
     p.payload_bytes = c->payload_bytes;
     p.keys = keys.at;
@@ -513,7 +519,7 @@ static void partition_check(const bh__where *where, const partition_case *c, rng
     p.counts = counts;
     check(primitives->partition_count(where, &p) == 1, "partition_count");
     for (uint64_t i = 0; i < c->n; i++) {
-        wanted[part_of(&p.how, get(&keys, i))]++;
+        wanted[part_of(&p.how, get(words, i))]++;
     }
     for (uint32_t i = c->parts; i-- > 0;) {
         check(counts[i] == wanted[i], "part %u of %u has %llu rows, not %llu", i, c->parts,
@@ -525,7 +531,7 @@ static void partition_check(const bh__where *where, const partition_case *c, rng
         at += counts[i];
     }
     for (uint64_t i = 0; i < c->n; i++) {
-        const uint32_t part = part_of(&p.how, get(&keys, i));
+        const uint32_t part = part_of(&p.how, get(words, i));
 
         put(&keys_wanted, next[part], get(&keys, i));
         if (c->payload_bytes > 0) {
@@ -540,6 +546,7 @@ static void partition_check(const bh__where *where, const partition_case *c, rng
     check_equal(&keys_out, &keys_wanted, room, "partition, keys");
     check_equal(&payloads_out, &payloads_wanted, room, "partition, payloads");
     column_free(&keys);
+    column_free(&numbers);
     column_free(&payloads);
     column_free(&keys_out);
     column_free(&payloads_out);
@@ -609,7 +616,8 @@ static void partition_given_up(void **state)
     const uint64_t n = 100000;
     column keys = column_new(4, n, 0);
     uint64_t counts[64];
-    bh__partition p = {{64, 3, NULL}, 4, 0, keys.at, NULL, n, counts, NULL, NULL, NULL, 0, 0, 0};
+    bh__partition p = {
+        {64, 3, NULL, NULL}, 4, 0, keys.at, NULL, n, counts, NULL, NULL, NULL, 0, 0, 0};
     const uint64_t bytes = watched_bytes(&watched);
     (void)state;
 
@@ -622,6 +630,23 @@ static void partition_given_up(void **state)
 }
 
 /* --- sort --------------------------------------------------------------------------------- */
+
+/* Sometimes how many bits the keys have, or more; else 0. */
+static uint32_t key_bits_of(const column *keys, rng *random)
+{
+    uint64_t all = 0;
+    uint32_t bits = 1;
+
+    for (uint64_t i = 0; i < keys->n; i++) {
+        all |= get(keys, i);
+    }
+    while (bits < 8 * keys->bytes && all >> bits != 0) {
+        bits++;
+    }
+    return random_below(random, 2) == 0
+               ? 0
+               : bits + (uint32_t)random_below(random, 8 * keys->bytes - bits + 1);
+}
 
 typedef struct sort_case {
     uint32_t key_bytes;
@@ -687,6 +712,7 @@ static void sort_check(const bh__where *where, const sort_case *c, rng *random)
         }
     }
     s.key_bytes = c->key_bytes;
+    s.key_bits = key_bits_of(&keys, random);
     s.payload_bytes = c->payload_bytes;
     s.keys = keys.at;
     s.payloads = c->indexes ? NULL : payloads.at;
@@ -772,7 +798,7 @@ static void sort_of_shares_alike(void **state)
 {
     const uint64_t n = 1u << 17;
     column keys = column_new(4, n, 0), spare = column_new(4, n, 0);
-    const bh__sort s = {4, 0, keys.at, NULL, n, keys.at, NULL, spare.at, NULL};
+    const bh__sort s = {4, 0, 0, keys.at, NULL, n, keys.at, NULL, spare.at, NULL};
     (void)state;
 
     for (uint64_t i = 0; i < n; i++) {
@@ -796,7 +822,7 @@ static void sort_deep(void **state)
 
     for (int place = 0; place < PLACES; place++) {
         column keys = column_new(8, n, 0), spare = column_new(8, n, 0);
-        bh__sort s = {8, 0, keys.at, NULL, n, keys.at, NULL, spare.at, NULL};
+        bh__sort s = {8, 0, 0, keys.at, NULL, n, keys.at, NULL, spare.at, NULL};
 
         for (uint64_t i = 0; i < n; i++) {
             const uint64_t r = random_next(&random);
@@ -916,8 +942,8 @@ static void reduce_by_key(void **state)
 static void of_no_rows(void **state)
 {
     uint64_t counts[2] = {7, 7}, at[2] = {0, 0}, total = 7, kept = 7, runs = 7;
-    bh__partition p = {{2, 0, NULL}, 4, 4, NULL, NULL, 0, counts, at, at, NULL, 0, 0, 0};
-    const bh__sort s = {8, 8, NULL, NULL, 0, NULL, NULL, NULL, NULL};
+    bh__partition p = {{2, 0, NULL, NULL}, 4, 4, NULL, NULL, 0, counts, at, at, NULL, 0, 0, 0};
+    const bh__sort s = {8, 0, 8, NULL, NULL, 0, NULL, NULL, NULL, NULL};
     (void)state;
 
     for (int i = 0; i < PLACES; i++) {
@@ -948,7 +974,7 @@ static void no_memory(void **state)
     column keys = column_new(4, n, 0), out = column_new(4, n, 0), spare = column_new(4, n, 0);
     column before = column_new(4, n, 0);
     uint64_t counts[64], at[64];
-    bh__sort s = {4, 0, keys.at, NULL, n, out.at, NULL, spare.at, NULL};
+    bh__sort s = {4, 0, 0, keys.at, NULL, n, out.at, NULL, spare.at, NULL};
     bh__partition p;
     (void)state;
 
@@ -981,7 +1007,7 @@ static void memory_is_bounded(void **state)
     column keys = column_new(8, n, 0);
     uint64_t *counts = test_allocate(BH__PARTS_MOST * 8);
     bh__partition p = {
-        {BH__PARTS_MOST, 0, NULL}, 8, 8, keys.at, NULL, n, counts, NULL, NULL, NULL, 0, 0, 0};
+        {BH__PARTS_MOST, 0, NULL, NULL}, 8, 8, keys.at, NULL, n, counts, NULL, NULL, NULL, 0, 0, 0};
     const uint64_t before = watched_bytes(&watched);
     (void)state;
 

@@ -97,14 +97,8 @@ typedef struct bh__gpu_kernels {
 /* clang-format on */
 
 typedef struct bh__gpu_schedule {
-    bh_design design; /* the one that it was compiled for */
     bh__gpu_launch *slice[BH_SLICE_KINDS];
 } bh__gpu_schedule;
-
-#define BH_COMPARED_ROW(name, tile, way)                                                           \
-    extern const bh__gpu_schedule bh__gpu_schedule_##tile##_##way;
-BH_COMPARED_ROWS(BH_COMPARED_ROW)
-#undef BH_COMPARED_ROW
 
 /* effects.cu */
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

@@ -275,11 +275,9 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
     return (int)cudaGetLastError();
 }
 
-#define BH_EACH_DESIGN "cuda/device/module_design.h"
-#include "tables/designs.h"
-
 #ifdef BH_CUDA_COMPARED
-/* The kernels with those of slices replaced by a schedule's. */
+/* The kernels with those of slices replaced by a schedule's. A schedule has one pair of widths, so the kernels
+ * made for the first table serve all. */
 static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedule *schedule)
 {
     bh__gpu_kernels all = *kernels;
@@ -289,23 +287,10 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
         all.slice[i] = schedule->slice[i];
     return all;
 }
-
-/* The kernels of the schedule that the options ask for; NULL: it is not compiled for this design or these
- * widths. A schedule has one design and one pair of widths, so the kernels made for the first table serve
- * all. */
-static const bh__cuda_kernels *scheduled(const bh__gpu_kernels *k, const bh_table_options *o)
-{
-#define BH_COMPARED_ROW(name, tile, way)                                                           \
-    if (o->experimental->gpu_schedule == BH_GPU_SCHEDULE_##name && k->has_compared_widths &&       \
-        o->design == bh__gpu_schedule_##tile##_##way.design) {                                     \
-        static const bh__gpu_kernels made = with(k, &bh__gpu_schedule_##tile##_##way);             \
-        return &made.known;                                                                        \
-    }
-    BH_COMPARED_ROWS(BH_COMPARED_ROW)
-#undef BH_COMPARED_ROW
-    return nullptr;
-}
 #endif
+
+#define BH_EACH_DESIGN "cuda/device/module_design.h"
+#include "tables/designs.h"
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
 {
@@ -313,13 +298,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
 
 #define BH_EACH_DESIGN "cuda/device/module_choice.h"
 #include "tables/designs.h"
-    if (!k || !o->experimental->gpu_schedule)
-        return k ? &k->known : nullptr;
-#ifdef BH_CUDA_COMPARED
-    return scheduled(k, o);
-#else
-    return nullptr;
-#endif
+    return k ? &k->known : nullptr;
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,

@@ -431,6 +431,7 @@ struct parts_of {
     bh_seed seed;
     const void *keys;
     const void *payloads;
+    const uint32_t *numbers;
     uint64_t n;
 };
 
@@ -443,7 +444,7 @@ template <typename R> __global__ void partition_rows(const parts_of p, uint16_t 
         return;
     key = word_at(p.keys, p.key_bytes, i);
     part[i] = (uint16_t)(p.hashed ? bh_hash_range(bh_hash_key(key, &p.seed).one, p.parts)
-                                  : key >> p.shift & (p.parts - 1));
+                                  : (p.numbers ? p.numbers[i] : key) >> p.shift & (p.parts - 1));
     row_set(rows[i], key,
             !p.payload_bytes ? 0
             : p.payloads     ? word_at(p.payloads, p.payload_bytes, i)
@@ -517,7 +518,8 @@ parts_of partition_parts(const bh__partition *p)
 {
     parts_of of = {p->how.parts, p->how.shift,     p->how.seed != nullptr,
                    p->key_bytes, p->payload_bytes, {0, 0, 0},
-                   p->keys,      p->payloads,      p->n};
+                   p->keys,      p->payloads,      p->how.numbers,
+                   p->n};
 
     if (p->how.seed)
         of.seed = *p->how.seed;
@@ -659,6 +661,11 @@ template <typename F> int sort_by(run &r, const bh__sort *s, F function)
            bring_payloads(r, s) && r.note(function(temporary, bytes));
 }
 
+template <typename K> int key_bits(const bh__sort *s)
+{
+    return s->key_bits ? (int)s->key_bits : (int)sizeof(K) * 8;
+}
+
 template <typename K> int sort_keys(run &r, const bh__sort *s)
 {
     cub::DoubleBuffer<K> keys((K *)s->keys_out, (K *)s->keys_spare);
@@ -666,7 +673,7 @@ template <typename K> int sort_keys(run &r, const bh__sort *s)
     return sort_by(r, s,
                    [&](void *temporary, size_t &bytes) {
                        return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, s->n, 0,
-                                                             (int)sizeof(K) * 8, r.stream);
+                                                             key_bits<K>(s), r.stream);
                    }) &&
            bring(r, s->keys_out, keys.Current(), s->n * sizeof(K));
 }
@@ -678,8 +685,8 @@ template <typename K, typename P> int sort_pairs(run &r, const bh__sort *s)
 
     return sort_by(r, s,
                    [&](void *temporary, size_t &bytes) {
-                       return cub::DeviceRadixSort::SortPairs(
-                           temporary, bytes, keys, payloads, s->n, 0, (int)sizeof(K) * 8, r.stream);
+                       return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, payloads,
+                                                              s->n, 0, key_bits<K>(s), r.stream);
                    }) &&
            bring(r, s->keys_out, keys.Current(), s->n * sizeof(K)) &&
            bring(r, s->payloads_out, payloads.Current(), s->n * sizeof(P));

@@ -1,9 +1,8 @@
 /*
  * The schedules that were measured and not chosen, for 4-byte keys and values alone: an element for
  * each thread, an element for each tile of BH_CUDA_TILE threads, collaborative lanes, and tiles with a
- * voter; see kernels.h. The build compiles this file once for each, by BH_CUDA_TILE and BH_CUDA_WAY, and
- * bh_experimental_options.gpu_schedule picks one, to compare. BH_THIS_DESIGN is the design that BH_AUTO
- * stands for.
+ * voter; see kernels.h. The build compiles this file once for each and each design, by BH_CUDA_TILE and BH_CUDA_WAY, and
+ * bh_experimental_options.gpu_schedule picks one, to compare. BH_THIS_DESIGN is the design's declaration.
  */
 #define BH_TARGET_CUDA 1
 #define BH_CUDA_SLICES_ONLY 1

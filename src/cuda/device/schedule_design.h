@@ -4,8 +4,10 @@
 #define BH_APART 0
 #include "cuda/device/kernels.h"
 
-#define BH_SCHEDULE2(tile, way) bh__gpu_schedule_##tile##_##way
-#define BH_SCHEDULE(tile, way) BH_SCHEDULE2(tile, way)
+#define BH_SCHEDULE2(tile, way) gpu_schedule_##tile##_##way
+#define BH_SCHEDULE(tile, way) BH_OF_DESIGN(BH_SCHEDULE2(tile, way))
+
+extern const bh__gpu_schedule BH_SCHEDULE(BH_CUDA_TILE, BH_CUDA_WAY);
 
 /* Threads for an element. */
 #define BH_LAUNCH_THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
@@ -28,7 +30,6 @@ BH_LAUNCH(add)
 BH_LAUNCH(mixed)
 
 const bh__gpu_schedule BH_SCHEDULE(BH_CUDA_TILE, BH_CUDA_WAY) = {
-    .design = BH_DESIGN_NUMBER,
     .slice =
         {
             [BH_SLICE_FIND] = find,

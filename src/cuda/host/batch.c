@@ -82,12 +82,15 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
     bh__schedule_choose(c);
     if (c->way == BH_WAY_BY_KEY && !c->number)
         status = bh__by_key_begin(c);
+    if (c->way == BH_WAY_BY_PLACE && !c->number && !bh__by_place_begin(c))
+        c->way = lookups ? BH_WAY_LOOK : BH_WAY_CHANGE;
     if (!status)
         status = bh__cuda_alive(c->cuda);
     if (!status)
-        status = c->way == BH_WAY_LOOK     ? bh__call_run_lookups(c)
-                 : c->way == BH_WAY_BY_KEY ? bh__by_key_change(c, s->count)
-                                           : bh__call_change(c, s->count);
+        status = c->way == BH_WAY_LOOK       ? bh__call_run_lookups(c)
+                 : c->way == BH_WAY_BY_KEY   ? bh__by_key_change(c, s->count)
+                 : c->way == BH_WAY_BY_PLACE ? bh__by_place_run(c, s->count)
+                                             : bh__call_change(c, s->count);
     if (lookups && status)
         return status;
     /* Work that was queued before something was refused may still write to the answers. */
@@ -201,8 +204,9 @@ static bh_status enter_arrays(bh__call *c, const bh__batch *batch)
 
     c->given = both ? BH_ARRAY_VALUES_OUT : BH_ARRAY_VALUES;
     if (!status)
-        status = bh__ferry_enter(f, BH_ARRAY_VALUES_OUT, batch->values_out, o->value_bytes, c->n,
-                                 both ? BH_USE_IN | BH_USE_OUT : BH_USE_PATCH);
+        status =
+            bh__ferry_enter(f, BH_ARRAY_VALUES_OUT, batch->values_out, o->value_bytes, c->n,
+                            both || bh__by_place_wanted(c) ? BH_USE_IN | BH_USE_OUT : BH_USE_PATCH);
     if (!status && !both)
         status =
             bh__ferry_enter(f, BH_ARRAY_VALUES, batch->values, o->value_bytes, c->n, BH_USE_IN);
@@ -265,7 +269,7 @@ bh_status bh__cuda_batch(const bh__backend *backend, bh_table *table, const bh__
         status = bh__call_no_memory(&c, "elements", error);
     } else {
         status = run_parts(&c);
-        bh__by_key_end(&c);
+        bh__sorting_end(&c);
         error = bh__ferry_give(&c.ferry);
         if (error && !status)
             status = bh__call_failed(&c, error);

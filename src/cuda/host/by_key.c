@@ -90,7 +90,7 @@ static bh_status no_memory(uint64_t elements)
 static int take(bh__call *c, uint64_t most)
 {
     const bh__cuda_module *m = c->cuda->module;
-    bh__by_key *k = &c->by_key;
+    bh__sorting *k = &c->sorting;
     columns all;
 
     for (k->room = most < AT_A_TIME ? most : AT_A_TIME;; k->room /= 4) {
@@ -110,16 +110,16 @@ bh_status bh__by_key_begin(bh__call *c)
     if (take(c, c->part))
         return BH_OK;
     if (is_ordered(c))
-        return no_memory(c->by_key.room);
+        return no_memory(c->sorting.room);
     c->way = BH_WAY_CHANGE;
     return BH_OK;
 }
 
-void bh__by_key_end(bh__call *c)
+void bh__sorting_end(bh__call *c)
 {
-    if (c->by_key.memory)
-        (void)bh__cuda_note(c->cuda, c->cuda->module->release(c->cuda->gpu, c->by_key.memory));
-    c->by_key.memory = NULL;
+    if (c->sorting.memory)
+        (void)bh__cuda_note(c->cuda, c->cuda->module->release(c->cuda->gpu, c->sorting.memory));
+    c->sorting.memory = NULL;
 }
 
 /* Marks the first sorted element of each run, and counts those before each element. */
@@ -183,6 +183,7 @@ static bh_status make_runs(bh__call *c, const columns *k, bh__effects *e)
     int error;
 
     sort.key_bytes = o->key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = 4;
     sort.keys = c->work.array[BH_ARRAY_KEYS];
     sort.payloads = NULL;
@@ -256,13 +257,13 @@ static bh_status answer(bh__call *c, bh__effects_step step, const bh__effects *e
 /* Runs the work's elements, for all of which there is memory. */
 static bh_status change_at_once(bh__call *c, uint64_t count)
 {
-    bh__arena a = {(uint64_t)(uintptr_t)c->by_key.memory, 0};
+    bh__arena a = {(uint64_t)(uintptr_t)c->sorting.memory, 0};
     unsigned char **array = c->work.array;
     bh_status status, told = BH_OK;
     bh__effects e;
     columns k;
 
-    (void)cut_columns(&a, c, c->by_key.room, &k);
+    (void)cut_columns(&a, c, c->sorting.room, &k);
     e = begin_effects(c, &k, count);
     status = make_runs(c, &k, &e);
     if (status && !bh__cuda_alive(c->cuda) && !is_ordered(c))
@@ -293,7 +294,7 @@ bh_status bh__by_key_change(bh__call *c, uint64_t count)
     uint64_t first, n;
 
     for (first = 0; first < count && !status; first += n) {
-        n = count - first < c->by_key.room ? count - first : c->by_key.room;
+        n = count - first < c->sorting.room ? count - first : c->sorting.room;
         bh__call_use_part(c, first);
         status = n == 1 ? bh__call_change(c, 1) : change_at_once(c, n);
     }

@@ -7,6 +7,7 @@
  *     schedule.c   which schedule a call gets
  *     survey.c     how many keys of a call are new; growing for them before anything is launched
  *     by_key.c     a part's elements as one operation for each of their keys
+ *     by_place.c   a part's elements in the order of the table's memory
  *     launch.c     a part's elements, launched again and again until all are done or cannot be
  *     stalled.c    what the policy must see to, a few elements at a time
  *     ferry.c      the caller's arrays, and parts of them on their way to the device and back
@@ -27,18 +28,19 @@ typedef struct bh__work {
     int takes_room;
 } bh__work;
 
-/* Memory on the device for performing elements key by key; see by_key.c. */
-typedef struct bh__by_key {
+/* Memory on the device for sorting elements; see by_key.c and by_place.c. */
+typedef struct bh__sorting {
     void *memory;
     uint64_t room; /* for so many elements at a time */
-} bh__by_key;
+} bh__sorting;
 
 /* What a call's elements are run by. */
 typedef enum bh__way {
-    BH_WAY_LOOK,   /* lookups: launched as they are */
-    BH_WAY_CHANGE, /* launched as they are, again and again */
-    BH_WAY_BY_KEY, /* one operation for each of their keys is launched */
-    BH_WAY_PERFORM /* the table's design performs the call */
+    BH_WAY_LOOK,     /* lookups: launched as they are */
+    BH_WAY_CHANGE,   /* launched as they are, again and again */
+    BH_WAY_BY_KEY,   /* one operation for each of their keys is launched */
+    BH_WAY_BY_PLACE, /* launched in the order of the table's memory */
+    BH_WAY_PERFORM   /* the table's design performs the call */
 } bh__way;
 
 typedef struct bh__call {
@@ -56,7 +58,7 @@ typedef struct bh__call {
     bh__way way;
     bh_schedule wanted; /* of what is launched */
     bh__work work;
-    bh__by_key by_key;
+    bh__sorting sorting;
     uint32_t *names[4]; /* on the device: two for names of stalled elements, which take turns, and
                            two of the kernels' own */
     int may_grow;
@@ -101,7 +103,7 @@ bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error)
 void bh__schedule_choose(bh__call *c);
 
 /* What a table's statistics call the schedule that ran. */
-const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule);
+const char *bh__schedule_name(const bh__call *c, uint64_t schedule);
 
 /* --- launch.c ------------------------------------------------------------------------------------ */
 
@@ -152,9 +154,22 @@ int bh__call_make_room(bh__call *c, const bh__slot *s);
 /* Takes memory for performing elements key by key. Without it, elements whose order does not count run as
  * they are (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
 bh_status bh__by_key_begin(bh__call *c);
-void bh__by_key_end(bh__call *c);
+void bh__sorting_end(bh__call *c);
 
 /* Runs the part's elements, which are `count`, key by key. */
 bh_status bh__by_key_change(bh__call *c, uint64_t count);
+
+/* --- by_place.c ---------------------------------------------------------------------------------- */
+
+/* Whether the call's elements, if they are so many, are to be sorted by place, as far as the table's options
+ * and its design say. */
+int bh__by_place_wanted(const bh__call *c);
+
+/* Takes memory for sorting elements by place; bh__sorting_end gives it back. Answers 0 where there is
+ * none: then elements run in the caller's order. */
+int bh__by_place_begin(bh__call *c);
+
+/* Runs the part's elements, which are `count`. */
+bh_status bh__by_place_run(bh__call *c, uint64_t count);
 
 #endif

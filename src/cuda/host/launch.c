@@ -93,7 +93,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     if (!error && allowance != table->allowance)
         bh__looks_spend(allowance, looks_of(job));
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
-    job->slice.target = names ? table->target : bh__schedule_name(c->cuda, job->schedule);
+    job->slice.target = names ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && job->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);

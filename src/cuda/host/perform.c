@@ -305,6 +305,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
         return status;
     l.cuda = cuda;
     sort.key_bytes = key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = value_bytes;
     sort.n = n;
     error = enter(&l, KEYS, keys, key_bytes, 1, 1);

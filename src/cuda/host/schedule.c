@@ -2,6 +2,8 @@
  * Which schedule a call on a GPU gets. First its way (bh__way), for the whole call:
  *
  *     the call                                               its way
+ *     with BH_SCHEDULE_REGIONS, in a table of a design       BY_PLACE  by_place.c
+ *       that has no schedule of its own for that
  *     lookups                                                LOOK
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
@@ -44,15 +46,22 @@ static int many_are_equal(bh__call *c)
     return !error && keys && keys < BH_SAMPLE - EQUAL_MOST;
 }
 
+int bh__by_place_wanted(const bh__call *c)
+{
+    return c->table->options.schedule == BH_SCHEDULE_REGIONS &&
+           (c->table->policy->regions & BH_ON_GPU_SORTED) != 0;
+}
+
 void bh__schedule_choose(bh__call *c)
 {
     const bh_table_options *o = &c->table->options;
+    const int sorts = bh__by_place_wanted(c);
 
     c->wanted = c->scarce && o->schedule == BH_SCHEDULE_AUTO ? BH_SCHEDULE_WINDOW : o->schedule;
     if (c->number)
         return; /* the first part's way is the call's */
     if (c->kind == BH_SLICE_FIND)
-        c->way = BH_WAY_LOOK;
+        c->way = sorts ? BH_WAY_BY_PLACE : BH_WAY_LOOK;
     else if (c->table->policy->perform)
         c->way = BH_WAY_PERFORM;
     else if (o->duplicates == BH_DUPLICATES_ORDERED)
@@ -60,12 +69,12 @@ void bh__schedule_choose(bh__call *c)
     else if (c->ferry.now && many_are_equal(c)) /* when a part has come: keys can be compared */
         c->way = BH_WAY_BY_KEY;
     else
-        c->way = BH_WAY_CHANGE;
+        c->way = sorts ? BH_WAY_BY_PLACE : BH_WAY_CHANGE;
 }
 
-const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule)
+const char *bh__schedule_name(const bh__call *c, uint64_t schedule)
 {
-    switch (schedule) {
+    switch (c->way == BH_WAY_BY_PLACE ? BH__CUDA_REGIONS : schedule) {
     case BH__CUDA_LANES: return "cuda-lanes";
     case BH__CUDA_REGIONS: return "cuda-regions";
     case BH__CUDA_EACH + 1: return "cuda-thread";
@@ -77,6 +86,6 @@ const char *bh__schedule_name(const bh__cuda *cuda, uint64_t schedule)
     case BH__CUDA_VOTER + 8: return "cuda-voter8";
     case BH__CUDA_VOTER + 16: return "cuda-voter16";
     case BH__CUDA_VOTER + 32: return "cuda-voter32";
-    default: return cuda->backend.target;
+    default: return c->cuda->backend.target;
     }
 }

@@ -130,32 +130,51 @@ bh_status bh__da_lay_out(bh__da_table *t, uint64_t buckets)
     t->buckets = array;
     t->nodes = nodes;
     t->geometry = g;
+    table->erases = 0;
     table->changes++;
     bh__da_publish(t);
     return BH_OK;
 }
 
-bh_status bh__da_split(bh__da_table *t, uint64_t range)
+/* Gives the array memory for `range` buckets more, and the stack as many nodes as they want. A device's
+ * memory does not grow in place: there both are made for the whole doubling. On failure both are as they
+ * were. */
+static bh_status have_memory(bh__da_table *t, uint64_t range)
+{
+    const bh_table *table = &t->table;
+    const bh_da_geometry *g = &t->geometry;
+    const uint64_t nodes_before = g->nodes_most;
+    const uint64_t split = bh__on_device(table->backend) ? g->whole : g->split + range;
+    uint64_t bytes;
+    bh_status status;
+
+    if (g->whole + split > BH_DA_NODES_MOST / 2 ||
+        !bh__block_bytes((g->whole + split) << g->node_shift, &bytes))
+        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
+    status = bh__da_have_nodes(
+        t, bh__da_nodes_for(keys_in(table, g->whole, split), g->whole, bh__da_slots(table)));
+    if (status)
+        return status;
+    status = bh__da_extend(t, &t->buckets, bh__da_buckets(g) << g->node_shift, bytes);
+    if (status)
+        bh__da_cut_stack(t, nodes_before);
+    else
+        bh__da_publish(t);
+    return status;
+}
+
+/* Splits up to `range` buckets; nothing else is moved. */
+static bh_status split(bh__da_table *t, uint64_t range)
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
     bh_da_chains job = {g, g->split, 0};
-    uint64_t array, bytes;
     bh_status status;
 
     if (range > g->whole - g->split)
         range = g->whole - g->split;
-    /* A device's memory does not grow in place. */
-    array = bh__on_device(backend) ? 2 * g->whole : bh__da_buckets(g) + range;
-    if (array > BH_DA_NODES_MOST / 2 || !bh__block_bytes(array << g->node_shift, &bytes))
-        return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    status = bh__da_extend(t, &t->buckets, bh__da_buckets(g) << g->node_shift, bytes);
-    if (!status) {
-        bh__da_publish(t);
-        status = bh__da_have_nodes(t, bh__da_nodes_for(keys_in(table, g->whole, g->split + range),
-                                                       g->whole, bh__da_slots(table)));
-    }
+    status = have_memory(t, range);
     if (status)
         return status;
     if (!backend->pass(backend, table, BH_DA_PASS_SPLIT, &job, range, BH_DA_PASS_ITEMS, BH_TRY))
@@ -181,24 +200,23 @@ bh_status bh__da_split_for(bh__da_table *t, uint64_t keys)
         4 * (double)keys / (t->table.options.max_fill * bh__da_slots(&t->table)) + 1;
     const uint64_t range = range_of(t);
 
-    return bh__da_split(t, buckets < (double)range              ? range
-                           : buckets < (double)BH_DA_NODES_MOST ? (uint64_t)buckets
-                                                                : BH_DA_NODES_MOST);
+    return split(t, buckets < (double)range              ? range
+                    : buckets < (double)BH_DA_NODES_MOST ? (uint64_t)buckets
+                                                         : BH_DA_NODES_MOST);
 }
 
-/* Merges up to `range` buckets with those that they were split from. Answers 0 when there is nothing to
- * merge, or no node for it: then nothing has changed. */
-static int merge(bh__da_table *t, uint64_t range)
+/* Merges up to `range` buckets with those that they were split from; there are such. On failure nothing has
+ * changed. */
+static bh_status merge(bh__da_table *t, uint64_t range)
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
     const bh_da_geometry before = *g;
     bh_da_chains job = {g, 0, 0};
+    bh_status status;
 
     if (!g->split) {
-        if (!g->doublings)
-            return 0;
         g->doublings--;
         g->mask /= 2;
         g->whole /= 2;
@@ -207,14 +225,17 @@ static int merge(bh__da_table *t, uint64_t range)
     if (range > g->split)
         range = g->split;
     job.from = g->split - range;
-    if (bh__da_have_free(t, range) ||
-        !backend->pass(backend, table, BH_DA_PASS_MERGE, &job, range, BH_DA_PASS_ITEMS, BH_TRY)) {
+    status = bh__da_have_free(t, range);
+    if (!status &&
+        !backend->pass(backend, table, BH_DA_PASS_MERGE, &job, range, BH_DA_PASS_ITEMS, BH_TRY))
+        status = bh__da_refused("to merge parts of the table");
+    if (status) {
         g->doublings = before.doublings;
         g->mask = before.mask;
         g->whole = before.whole;
         g->split = before.split;
         bh__da_publish(t);
-        return 0;
+        return status;
     }
     g->split -= range;
     table->shrinks++;
@@ -224,38 +245,41 @@ static int merge(bh__da_table *t, uint64_t range)
     if (!bh__on_device(backend) || !g->split)
         bh__table_cut(table, &t->buckets, bh__da_buckets(g) << g->node_shift);
     bh__da_publish(t);
-    return 1;
+    return BH_OK;
 }
 
 void bh__da_shrink(bh_table *table)
 {
     bh__da_table *t = bh__da_of(table);
+    bh_status status = BH_OK;
     uint64_t wanted;
 
-    while (table->keys < table->min_keys)
-        if (!merge(t, range_of(t)))
-            /* Not again before there are a quarter fewer keys. */
-            table->min_keys = table->keys - table->keys / 4;
+    while (!status && table->keys < table->min_keys)
+        status = merge(t, range_of(t));
     wanted = bh__da_nodes_for(table->max_keys, t->geometry.whole, bh__da_slots(table));
     if (t->geometry.nodes_most / 2 > wanted)
-        bh__da_pack_to(t, wanted);
+        bh__da_pack(t, wanted);
+    /* Not again before there are a quarter fewer keys. */
+    if (status)
+        table->min_keys = table->keys - table->keys / 4;
 }
 
 bh_status bh__da_compact(bh_table *table)
 {
     bh__da_table *t = bh__da_of(table);
     bh_da_geometry *g = &t->geometry;
+    bh_status status = BH_OK;
 
     table->floor_keys = 0;
-    while ((g->split || g->doublings) &&
-           keys_in(table, g->split ? g->whole : g->whole / 2, 0) >= table->keys)
-        if (!merge(t, g->whole))
-            break;
+    bh__da_publish(t);
     if (!bh__da_clean(t))
         return bh__da_refused("to close up chains");
-    bh__da_pack_to(t, bh__da_nodes_for(table->keys, g->whole, bh__da_slots(table)));
-    bh__da_publish(t);
-    return BH_OK;
+    /* Range by range, each of which gives up some memory: so it can be done near a budget, too. */
+    while (!status && (g->split || g->doublings) &&
+           keys_in(table, g->split ? g->whole : g->whole / 2, 0) >= table->keys)
+        status = merge(t, range_of(t));
+    bh__da_pack(t, bh__da_nodes_for(table->keys, g->whole, bh__da_slots(table)));
+    return status;
 }
 
 bh_status bh__da_reserve(bh_table *table, uint64_t keys)
@@ -270,7 +294,11 @@ bh_status bh__da_reserve(bh_table *table, uint64_t keys)
     if (!table->keys && keys > table->max_keys)
         status = bh__da_lay_out(t, buckets);
     while (!status && keys > table->max_keys)
-        status = bh__da_split(t, t->geometry.whole);
+        status = split(t, t->geometry.whole);
+    /* bh_compact() may have taken nodes that so many keys want. */
+    if (!status)
+        status =
+            bh__da_have_nodes(t, bh__da_nodes_for(keys, t->geometry.whole, bh__da_slots(table)));
     if (!status && keys > table->floor_keys) {
         table->floor_keys = keys;
         bh__da_publish(t);
@@ -289,6 +317,6 @@ void bh__da_expect(bh_table *table, uint64_t keys)
         if (buckets && !bh__da_lay_out(t, buckets))
             table->grows++;
     }
-    while (keys > table->max_keys && !bh__da_split(t, t->geometry.whole))
+    while (keys > table->max_keys && !split(t, t->geometry.whole))
         ;
 }

@@ -51,6 +51,7 @@
 #define BH_TABLES_DACHASH_LAYOUT_H
 
 #include "primitives/hash.h"
+#include "tables/copy_out.h"
 #include "tables/table.h"
 
 extern const bh__policy bh__dachash_policy;
@@ -114,7 +115,7 @@ typedef struct bh_da_geometry {
  *   BH_DA_PASS_HOLES    an item is a node that has been taken: free ones are listed
  *   BH_DA_PASS_PACK     an item is a bucket: its nodes from a number on move to listed ones
  *   BH_DA_PASS_STACK    one item: the stack's words are read or set
- *   BH_DA_PASS_EXPORT   an item is a part of a range of nodes, in the array or on the stack
+ *   BH_DA_PASS_EXPORT   an item is a part of some nodes, of the array or of the stack (copy_out.h)
  */
 /* clang-format off */
 #define BH_DA_PASSES(pass)                                                                         \
@@ -124,7 +125,8 @@ typedef struct bh_da_geometry {
     pass(HOLES,  list_holes,    bh_da_pack,   EACH)                                                \
     pass(PACK,   pack_buckets,  bh_da_pack,   EACH)                                                \
     pass(STACK,  see_stack,     bh_da_stack,  EACH)                                                \
-    pass(EXPORT, export_parts,  bh_da_export, EACH)
+    pass(EXPORT, export_parts,  bh__export,   EACH)                                                \
+    pass(PLACES, find_places,   bh__places,   EACH)
 /* clang-format on */
 
 #define BH_DA_PASS_NUMBER(name, text, argument, how) BH_DA_PASS_##name,
@@ -135,7 +137,7 @@ enum { BH_DA_PASSES(BH_DA_PASS_NUMBER) BH_DA_PASSES_END };
 typedef struct bh_da_chains {
     const bh_da_geometry *geometry;
     uint64_t from;  /* the bucket of item 0 */
-    uint64_t moved; /* keys that have changed their bucket or slot, added up by all parts */
+    uint64_t moved; /* keys that have changed their bucket, added up by all parts */
 } bh_da_chains;
 
 /* HOLES, PACK: nodes from number `end` on are not to be in use any more. */
@@ -154,25 +156,5 @@ typedef struct bh_da_stack {
     uint64_t returned;
     uint64_t taken;
 } bh_da_stack;
-
-/* EXPORT: as DyCuckoo's (tables/dycuckoo/layout.h): either the output holds all parts, or one part runs
- * alone and says where it stopped. */
-#define BH_DA_EXPORT_PART 4096u
-#define BH_DA_EXPORT_PART_FAR 16u
-
-typedef struct bh_da_export {
-    const bh_da_geometry *geometry;
-    uint64_t lines;       /* address of node 0 of the range */
-    uint64_t first;       /* node that part 0 begins with, */
-    uint32_t first_place; /* and the position in it; earlier ones are left out */
-    uint32_t stop_place;
-    uint64_t end;
-    uint64_t part; /* nodes of a part */
-    void *keys;
-    void *values; /* NULL: keys only */
-    uint64_t room;
-    uint64_t taken; /* places, by all parts; more than `room` where the output is too small */
-    uint64_t stop;  /* the part that found no room sets where it stopped: node, and stop_place */
-} bh_da_export;
 
 #endif

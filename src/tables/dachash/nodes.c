@@ -63,6 +63,16 @@ static int see(const bh__da_table *t, bh_da_stack *stack)
     return table->backend->pass(table->backend, table, BH_DA_PASS_STACK, stack, 1, 1, BH_TRY);
 }
 
+int bh__da_nodes_used(const bh__da_table *t, uint64_t *used)
+{
+    bh_da_stack stack = {&t->geometry, 0, 0, 0};
+
+    if (!see(t, &stack))
+        return 0;
+    *used = stack.taken - stack.returned;
+    return 1;
+}
+
 bh_status bh__da_have_nodes(bh__da_table *t, uint64_t nodes)
 {
     const bh_da_geometry *g = &t->geometry;
@@ -85,22 +95,26 @@ bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted)
 {
     bh_da_stack stack = {&t->geometry, 0, 0, 0};
     const uint64_t eighth = t->geometry.nodes_most / 8;
-    bh_status status;
+    bh_status status = BH_OK;
 
     if (!see(t, &stack))
         return bh__da_refused("to say how many nodes are free");
-    /* Packing reads all first nodes: not for a few. */
-    if (t->geometry.nodes_most - stack.taken < wanted && stack.returned > eighth &&
-        stack.returned > wanted)
-        bh__da_pack(t, UINT64_MAX, &stack);
     if (t->geometry.nodes_most - stack.taken >= wanted)
         return BH_OK;
-    status = bh__da_have_nodes(t, stack.taken + (wanted > eighth ? wanted : eighth));
-    if (status)
-        status = bh__da_have_nodes(t, stack.taken + wanted);
-    if (status && stack.returned)
-        bh__da_pack(t, UINT64_MAX, &stack);
-    return t->geometry.nodes_most - stack.taken >= wanted ? BH_OK : status;
+    /* Packing reads all first nodes: not for a few, unless there is no other way. */
+    if (stack.returned <= eighth || stack.returned <= wanted) {
+        status = bh__da_have_nodes(t, stack.taken + (wanted > eighth ? wanted : eighth));
+        if (status)
+            status = bh__da_have_nodes(t, stack.taken + wanted);
+        if (!status || !stack.returned)
+            return status;
+    }
+    bh__da_pack(t, UINT64_MAX);
+    if (!see(t, &stack))
+        return bh__da_refused("to say how many nodes are free");
+    return t->geometry.nodes_most - stack.taken >= wanted ? BH_OK
+           : status                                       ? status
+                    : bh__da_have_nodes(t, stack.taken + wanted);
 }
 
 int bh__da_clean(bh__da_table *t)
@@ -116,44 +130,44 @@ int bh__da_clean(bh__da_table *t)
     return 1;
 }
 
-void bh__da_pack(bh__da_table *t, uint64_t keep, bh_da_stack *stack)
+void bh__da_cut_stack(bh__da_table *t, uint64_t keep)
+{
+    if (keep < t->geometry.nodes_most) {
+        bh__table_cut(&t->table, &t->nodes, bh__da_stack_bytes(&t->geometry, keep));
+        bh__da_publish(t);
+    }
+}
+
+void bh__da_pack(bh__da_table *t, uint64_t keep)
 {
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
+    bh_da_stack stack = {g, 0, 0, 0};
     bh_da_pack job = {g, 0, 0, 0, 0, 0};
-    const uint64_t taken = stack->taken;
     bh__temporary memory;
+    uint64_t taken;
 
-    if (stack->returned) {
-        if (!bh__temporary_take(&memory, &backend->memory, stack->returned * sizeof *job.holes))
+    if (!see(t, &stack))
+        return;
+    if (stack.returned) {
+        if (!bh__temporary_take(&memory, &backend->memory, stack.returned * sizeof *job.holes))
             return;
         job.holes = (uint32_t *)(void *)memory.memory;
-        stack->sets = 1;
-        stack->taken -= stack->returned;
-        stack->returned = 0;
-        job.end = g->first + stack->taken;
+        taken = stack.taken;
+        stack.sets = 1;
+        stack.taken -= stack.returned;
+        stack.returned = 0;
+        job.end = g->first + stack.taken;
         /* Once begun, it is carried to its end: otherwise nodes would be lost. */
         (void)backend->pass(backend, table, BH_DA_PASS_HOLES, &job, taken, BH_DA_PASS_ITEMS,
                             BH_MUST);
         (void)backend->pass(backend, table, BH_DA_PASS_PACK, &job, bh__da_buckets(g),
                             BH_DA_PASS_ITEMS, BH_MUST);
-        (void)backend->pass(backend, table, BH_DA_PASS_STACK, stack, 1, 1, BH_MUST);
+        (void)backend->pass(backend, table, BH_DA_PASS_STACK, &stack, 1, 1, BH_MUST);
         bh__temporary_give(&memory, &backend->memory);
         table->keys_moved += job.moved;
         table->changes++;
     }
-    keep = keep > stack->taken ? keep : stack->taken;
-    if (keep < g->nodes_most) {
-        bh__table_cut(table, &t->nodes, bh__da_stack_bytes(g, keep));
-        bh__da_publish(t);
-    }
-}
-
-void bh__da_pack_to(bh__da_table *t, uint64_t keep)
-{
-    bh_da_stack stack = {&t->geometry, 0, 0, 0};
-
-    if (see(t, &stack))
-        bh__da_pack(t, keep, &stack);
+    bh__da_cut_stack(t, keep > stack.taken ? keep : stack.taken);
 }

@@ -25,8 +25,9 @@
  *   WALK    Looks at one node after the other, without a lock. A lookup ends at its key, or behind the
  *           last node. A change of a key that is there takes the bucket's lock where the key was seen,
  *           looks at that slot again, and acts, all in one step. An insertion that has come to the end of
- *           the chain knows that its key was absent at one instant. If the chain is one node, it takes the
- *           lock, looks at the node again, and puts the key there. Otherwise it takes the lock and goes on to
+ *           the chain knows that its key was absent at one instant. It takes the lock. A chain of one or
+ *           two nodes, as nearly all are, it looks at once more in the same step, and puts the key into
+ *           the first free slot, or into a node taken from the stack. In a longer chain it goes on to
  *   LOCKED  From the first node once more; now nothing changes. It remembers the first free slot. At the
  *           end it puts the key there, or into a node taken from the stack; in an earlier node by
  *   PUT     a step of its own.

@@ -20,8 +20,10 @@
 
 #define DEFAULT_NODE 64 /* a line */
 
-/* When the stack is empty, chains are cleaned if at least this part of the keys has been erased since. */
+/* When the stack is empty, chains are cleaned if at least this part of the keys has been erased since; and if
+ * it cannot grow, if at least the second part has: cleaning reads all keys, so each erasure pays for that many. */
 #define CLEAN_PART 8
+#define CLEAN_PART_FULL 64
 
 static bh_status choose_options(bh_table *table)
 {
@@ -129,39 +131,51 @@ static bh_status more_nodes(bh__da_table *t, uint64_t wanted)
     if (table->erases > table->keys / CLEAN_PART && !bh__da_clean(t))
         return bh__da_refused("to close up chains");
     status = bh__da_have_free(t, wanted);
-    if (!status || (table->erases && !bh__da_clean(t)))
-        return status;
+    if (!status)
+        return BH_OK;
+    if (table->erases > table->keys / CLEAN_PART_FULL && !bh__da_clean(t))
+        return bh__da_refused("to close up chains");
     /* Fewer than one for each are better than none: they run again. */
     return bh__da_have_free(t, 1) ? status : BH_OK;
+}
+
+/* Elements of the slice found no room: answers whether there may be some now. */
+static int more_room(bh__da_table *t, bh__slice *slice, int *may_grow, bh_status *why)
+{
+    const bh_table *table = &t->table;
+    bh_status status;
+
+    /* Running slices set room aside that they may not need: now that none runs, there may be some for those
+     * who found none. */
+    if (table->room && !(slice->hints & BH_HINT_AGAIN)) {
+        slice->hints |= BH_HINT_AGAIN;
+        return 1;
+    }
+    if (!*may_grow)
+        return 0;
+    status = bh__da_split_for(t, slice->stalled);
+    if (!status)
+        return 1;
+    *why = status;
+    *may_grow = 0;
+    return table->room != 0;
 }
 
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
     bh__da_table *t = bh__da_of(table);
-    bh_status status;
+    bh_status status = BH_OK;
 
     if (slice->reasons & BH_DA_REASON_NODE) {
         status = more_nodes(t, slice->stalled);
         if (!status)
             return BH_RESOLVED_AGAIN;
-        *why = status;
-    } else {
-        /* Running slices set room aside that they may not need: now that none runs, there may be some for
-         * those who found none. */
-        if (table->room && !(slice->hints & BH_HINT_AGAIN)) {
-            slice->hints |= BH_HINT_AGAIN;
-            return BH_RESOLVED_AGAIN;
-        }
-        if (*may_grow) {
-            status = bh__da_split_for(t, slice->stalled);
-            if (!status)
-                return BH_RESOLVED_AGAIN;
+        if (*may_grow)
             *why = status;
-            *may_grow = 0;
-            if (table->room)
-                return BH_RESOLVED_AGAIN;
-        }
     }
+    /* With more buckets chains are shorter, and fewer nodes wanted. */
+    if (more_room(t, slice, may_grow, why))
+        return BH_RESOLVED_AGAIN;
     /* An ordered slice ends at the first that stalls: the others were not tried. */
     slice->refused = slice->ordered ? 1 : slice->stalled;
     return BH_RESOLVED_REFUSED;
@@ -182,55 +196,35 @@ static bh_status clear(bh_table *table)
     return BH_OK;
 }
 
-/* A position is 32 times the number of a node, counted through the array and then the stack, plus the
- * position of a key in it. */
+/* A position counts the nodes of the array, and then those of the stack. */
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    bh__da_table *t = bh__da_of(table);
-    const bh__backend *backend = table->backend;
-    const bh_da_geometry *g = &t->geometry;
-    const uint64_t part = bh__on_device(backend) ? BH_DA_EXPORT_PART_FAR : BH_DA_EXPORT_PART;
-    const uint64_t places = 1u << BH_DA_PLACE_BITS;
-    uint64_t before = 0, copied = 0;
-    int of_stack;
+    const bh_da_geometry *g = &bh__da_of(table)->geometry;
+    const bh__buckets array = {g->buckets,          bh__da_buckets(g), 0,
+                               bh__da_slots(table), BH_DA_PLACES,      BH_DA_PASS_EXPORT};
+    const bh__buckets stack = {g->nodes + ((uint64_t)g->first << g->node_shift),
+                               g->nodes_most,
+                               array.count,
+                               array.slots,
+                               array.places,
+                               array.pass};
+    bh__exported out = {keys, values, room, 0};
 
-    for (of_stack = 0; of_stack < 2; of_stack++) {
-        const uint64_t nodes = of_stack ? g->first + g->nodes_most : bh__da_buckets(g);
+    if (!bh__export_buckets(table, &array, at, &out) ||
+        !bh__export_buckets(table, &stack, at, &out))
+        return BH__EXPORT_REFUSED;
+    return out.copied;
+}
 
-        /* Behind the array come the stack's own words. */
-        if (of_stack && *at / places >= before && *at / places < before + g->first)
-            *at = (before + g->first) * places;
-        while (copied < room && *at / places < before + nodes) {
-            const uint64_t fit = (room - copied) / (part * bh__da_slots(table));
-            bh_da_export job;
-            uint64_t parts;
+static int stats(bh_table *table, bh_table_stats *stats)
+{
+    const bh_da_geometry *g = &bh__da_of(table)->geometry;
 
-            job.geometry = g;
-            job.lines = of_stack ? g->nodes : g->buckets;
-            job.first = *at / places - before;
-            job.first_place = (uint32_t)(*at % places);
-            job.part = part;
-            parts = (nodes - job.first + part - 1) / part;
-            /* Parts run in any order, so only a part that runs alone may meet the end of the room. */
-            if (table->keys > room && parts > fit)
-                parts = fit ? fit : 1;
-            job.end = job.first + parts * part;
-            job.end = job.end < nodes ? job.end : nodes;
-            job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
-            job.values =
-                values ? (unsigned char *)values + copied * table->options.value_bytes : values;
-            job.room = room - copied;
-            job.taken = 0;
-            job.stop = job.end;
-            job.stop_place = 0;
-            if (!backend->pass(backend, table, BH_DA_PASS_EXPORT, &job, parts, 1, BH_TRY))
-                return BH__EXPORT_REFUSED;
-            copied += job.taken < job.room ? job.taken : job.room;
-            *at = (before + job.stop) * places + job.stop_place;
-        }
-        before += nodes;
-    }
-    return copied;
+    stats->chains = bh__da_buckets(g);
+    if (!bh__da_nodes_used(bh__da_of(table), &stats->nodes_used))
+        return 0;
+    stats->nodes_free = g->nodes_most - stats->nodes_used;
+    return 1;
 }
 
 static const void *typical_page(const bh_table *table)
@@ -242,8 +236,8 @@ static const void *typical_page(const bh_table *table)
 
 /* clang-format off */
 const bh__policy bh__dachash_policy = {
-    .name = "dachash", .regions = 0, .create = create, .destroy = destroy, .geometry = geometry,
+    .name = "dachash", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .places = BH_DA_PASS_PLACES, .create = create, .destroy = destroy, .geometry = geometry,
     .resolve = resolve, .reserve = bh__da_reserve, .expect = bh__da_expect, .shrink = bh__da_shrink,
     .compact = bh__da_compact, .clear = clear, .export_pairs = export_pairs,
-    .typical_page = typical_page, .perform = 0};
+    .stats = stats, .typical_page = typical_page, .perform = 0};
 /* clang-format on */

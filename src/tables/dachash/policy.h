@@ -17,8 +17,8 @@
 #define BH_DA_PASS_ITEMS 4096
 
 /* An export cursor has 40 bits for the number of a node, in the array or on the stack, and a position. */
-#define BH_DA_PLACE_BITS 5
-#define BH_DA_NODES_MOST (1ull << (40 - BH_DA_PLACE_BITS))
+#define BH_DA_PLACES 32u
+#define BH_DA_NODES_MOST ((1ull << 40) / BH_DA_PLACES)
 
 /* Nodes of a stack, at most: links have 32 bits for their numbers. */
 #define BH_DA_STACK_MOST ((1ull << BH_DA_LINK_BITS) - 4096)
@@ -62,11 +62,8 @@ uint64_t bh__da_buckets_for(const bh_table *table, uint64_t keys);
  * failure it is as it was. */
 bh_status bh__da_lay_out(bh__da_table *t, uint64_t buckets);
 
-/* Splits up to `range` buckets; nothing else is moved. */
-bh_status bh__da_split(bh__da_table *t, uint64_t range);
-
 /* Splits a range of buckets, of the size that makes room for so many keys more, but at least of that which is
- * split at a time. */
+ * split at a time. On failure no key has moved. */
 bh_status bh__da_split_for(bh__da_table *t, uint64_t keys);
 
 /* Recomputes all that follows from the numbers of buckets and nodes. */
@@ -96,13 +93,17 @@ uint64_t bh__da_stack_bytes(const bh_da_geometry *g, uint64_t nodes);
 bh_status bh__da_have_nodes(bh__da_table *t, uint64_t nodes);
 bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted);
 
+/* How many nodes are in chains, besides first ones. Answers 0 when a GPU refused to say. */
+int bh__da_nodes_used(const bh__da_table *t, uint64_t *used);
+
 /* Closes up all chains: only their last nodes have free slots after that. Answers 0 when a GPU refused. */
 int bh__da_clean(bh__da_table *t);
 
 /* Makes returned nodes such as can be taken again, and the stack as small as the nodes in use and `keep`
- * allow. *stack is what the stack's words are, and then what they have become. Where there is no memory to
- * list returned nodes in, nothing happens. */
-void bh__da_pack(bh__da_table *t, uint64_t keep, bh_da_stack *stack);
-void bh__da_pack_to(bh__da_table *t, uint64_t keep);
+ * allow. Where there is no memory to list returned nodes in, nothing happens. */
+void bh__da_pack(bh__da_table *t, uint64_t keep);
+
+/* Makes the stack smaller, but for `keep` nodes; those behind have never been taken. */
+void bh__da_cut_stack(bh__da_table *t, uint64_t keep);
 
 #endif

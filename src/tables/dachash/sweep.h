@@ -1,6 +1,6 @@
 /*
- * DACHash, passes over all nodes, with the gate held alone: the stack of nodes is packed; export. An
- * include-template that ops.h includes.
+ * DACHash, passes over all nodes, with the gate held alone: the stack of nodes is packed; export. And where
+ * the buckets of keys are. An include-template that ops.h includes.
  *
  * To pack the stack, so that the nodes in use are those before node `end`:
  *
@@ -77,46 +77,43 @@ BH_FN void BH_DA(pack_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->moved, moved);
 }
 
-/* The positions in use of a node, from the first one to be exported on. */
-BH_FN uint32_t BH_DA(exported)(const bh_da_export *job, uint64_t number)
+/* The positions in use of a node that are to be exported. */
+BH_FN uint32_t BH_DA(exported)(const bh__export *job, uint64_t node, uint64_t number)
 {
-    const bh_da_geometry *g = job->geometry;
-    const uint32_t used =
-        (uint32_t)bh_read64(bh_da_at(job->lines + (number << g->node_shift))) & g->positions;
+    const bh_da_geometry *g = (const bh_da_geometry *)job->geometry;
 
-    return number == job->first ? used >> job->first_place << job->first_place : used;
+    return bh_export_used(job, number, (uint32_t)bh_read64(bh_da_at(node)) & g->positions);
 }
 
 /* BH_DA_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
 BH_FN void BH_DA(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    bh_da_export *job = (bh_da_export *)argument;
-    const bh_da_geometry *g = job->geometry;
+    bh__export *job = (bh__export *)argument;
+    const bh_da_geometry *g = (const bh_da_geometry *)job->geometry;
     BH_KEY *keys = (BH_KEY *)job->keys;
     BH_VALUE *values = (BH_VALUE *)job->values;
-    uint64_t part;
+    uint64_t part, number;
 
     for (part = first; part < first + count; part++) {
-        const uint64_t begin = job->first + part * job->part;
-        const uint64_t end = job->end - begin < job->part ? job->end : begin + job->part;
+        const uint64_t end = bh_export_part(job, part, &number);
         uint64_t there = 0, to, last, i;
 
         /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
-        for (i = begin; i < end && there <= job->room; i++)
-            there += bh_count(BH_DA(exported)(job, i));
+        for (i = number; i < end && there <= job->room; i++)
+            there += bh_count(BH_DA(exported)(job, job->lines + (i << g->node_shift), i));
         to = bh_take64(&job->taken, there);
         last = to + there < job->room ? to + there : job->room;
-        for (i = begin; i < end; i++) {
-            const uint64_t node = job->lines + (i << g->node_shift);
-            uint32_t used = BH_DA(exported)(job, i);
+        for (; number < end; number++) {
+            const uint64_t node = job->lines + (number << g->node_shift);
+            uint32_t used = BH_DA(exported)(job, node, number);
 
             for (; used; used &= used - 1) {
                 const uint32_t position = bh_first(used);
 
                 if (to == last) {
-                    job->stop = i;
-                    job->stop_place = position;
-                    i = end;
+                    job->stop = number;
+                    job->stop_slot = position;
+                    number = end;
                     break;
                 }
                 keys[to] = BH_READ_KEY(BH_DA(key_at)(node, position));
@@ -125,5 +122,23 @@ BH_FN void BH_DA(export_parts)(void *argument, uint64_t first, uint64_t count)
                 to++;
             }
         }
+    }
+}
+
+/* BH_DA_PASS_PLACES: in the middle of a doubling, the new half of the array is there in part. */
+BH_FN void BH_DA(find_places)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh__places *job = (const bh__places *)argument;
+    const bh_da_geometry *g = (const bh_da_geometry *)job->geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->keys;
+    const uint32_t doublings = (uint32_t)g->doublings, doubling = g->split != 0;
+    uint64_t i;
+
+    for (i = first; i < first + count; i++) {
+        const uint64_t word = bh_hash_key(keys[i], &g->seed).one;
+
+        job->places[i] = (bh_hash_place(word, g->mask, doublings) >> doubling |
+                          (uint32_t)(word >> doublings & doubling) << 31) >>
+                         (32 - job->bits);
     }
 }

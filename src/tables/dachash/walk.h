@@ -34,15 +34,6 @@ typedef struct BH_DA(op) {
     uint8_t outcome;
 } BH_DA(op);
 
-/* The value that an element of the slice brings. Only operations that reduce may be given no values: then
- * each element brings 1. */
-BH_FN BH_VALUE BH_DA(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
-{
-    if (BH_BLANKS && BH_OP_REDUCES(kind))
-        return (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
-    return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
-}
-
 BH_FN bh_answer BH_DA(go_to)(const bh__slice *slice, BH_DA(op) *op, uint64_t node, bh_region *next)
 {
     op->node = node;
@@ -93,6 +84,10 @@ BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) *op, uint32_t kin
     } else if (answers) {
         value = BH_LOAD_VALUE(BH_DA(value_at)(g, node, position));
     }
+    /* No target promises that a whole line is loaded by words of 8 bytes. */
+    if (!BH_QUIET && BH_KEY_BYTES == 8 && BH_DA_IS_NARROW &&
+        BH_LOAD_KEY(BH_DA(key_at)(node, position)) != op->key)
+        return BH_RETRY;
     if (!BH_QUIET && (!(bh_load64(bh_da_at(op->node)) >> position & 1) ||
                       (!BH_DA_IS_NARROW && bh_load64(bh_da_at(op->node + 8)) != stamp)))
         return BH_RETRY;
@@ -129,7 +124,7 @@ BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64
     op->outcome = BH_ASSIGNED;
     if (!BH_VALUE_BYTES)
         return header;
-    value = BH_DA(given)(slice, kind, op->at);
+    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
     if (BH_OP_REDUCES(kind))
         value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(place), value);
     if (BH_DA_IS_PAIR)
@@ -175,7 +170,8 @@ BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint6
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     const uint32_t position = bh_first(~(uint32_t)header & g->positions);
 
-    BH_DA(publish)(g, op->node, position, op->key, BH_DA(given)(slice, kind, op->at));
+    BH_DA(publish)(g, op->node, position, op->key,
+                   (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at));
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
@@ -220,7 +216,8 @@ BH_FN bh_answer BH_DA(add)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint6
     }
     if (~(uint32_t)header & g->positions)
         return BH_DA(put)(slice, op, kind, header);
-    return BH_DA(append)(slice, op, header, BH_DA(given)(slice, kind, op->at));
+    return BH_DA(append)(slice, op, header,
+                         (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at));
 }
 
 /* Whether the key is in a node. */
@@ -303,7 +300,13 @@ BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) *op, uint32_t kin
     return BH_DA(add)(slice, op, kind, header, next);
 }
 
-/* One step of an operation on the region it asked for; `at` is that region, or a copy of it. */
+/*
+ * One step of an operation on the region it asked for; `at` is that region, or a copy of it.
+ *
+ * The first step of an operation never answers NEXT with the lock held: it takes the lock only where the chain
+ * is one node, and then ends. So the lanes of a GPU, which look at many keys first and go on with those that
+ * did not end (cuda/device/kernels.h), hold no lock while they wait for each other.
+ */
 BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t at,
                             bh_region *next)
 {

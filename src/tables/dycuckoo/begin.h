@@ -38,15 +38,6 @@ typedef struct BH_DY(op) {
     uint8_t outcome;
 } BH_DY(op);
 
-/* The value that an element of the slice brings. Only operations that reduce may be given no values: then
- * each element brings 1. */
-BH_FN BH_VALUE BH_DY(given)(const bh__slice *slice, uint32_t kind, uint32_t at)
-{
-    if (BH_BLANKS && BH_OP_REDUCES(kind))
-        return (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, at);
-    return BH_VALUE_BYTES ? ((const BH_VALUE *)slice->values)[at] : 0;
-}
-
 /* Begins an operation at home; `counter` is that of its key. `kind` is the operation; a constant in the
  * instances for one operation. */
 BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind,
@@ -130,7 +121,7 @@ BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64
     op->outcome = BH_ASSIGNED;
     if (!BH_VALUE_BYTES)
         return view->meta;
-    value = BH_DY(given)(slice, kind, op->at);
+    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
     if (BH_OP_REDUCES(kind)) {
         old = BH_DY(own_value)(line, slot);
         value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, old, value);
@@ -146,7 +137,8 @@ BH_FN uint64_t BH_DY(insert)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uin
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
-    return BH_DY(put)(line, meta, op->key, BH_DY(given)(slice, kind, op->at), guest);
+    return BH_DY(put)(line, meta, op->key, (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at),
+                      guest);
 }
 
 /* Stalls: the key is absent, as has been looked up, and the slice has no room for it. */

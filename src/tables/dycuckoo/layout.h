@@ -45,6 +45,7 @@
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
 
 #include "primitives/hash.h"
+#include "tables/copy_out.h"
 #include "tables/table.h"
 
 extern const bh__policy bh__dycuckoo_policy;
@@ -177,7 +178,8 @@ typedef struct bh_dy_node {
     pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
     pass(REST,     reinsert_rest,    bh_dy_reinsert, ALONE)                                        \
     pass(PLACE,    place,            bh__slice,      ALONE)                                        \
-    pass(EXPORT,   export_parts,     bh_dy_export,   EACH)
+    pass(EXPORT,   export_parts,     bh__export,     EACH)                                         \
+    pass(PLACES,   find_places,      bh__places,     EACH)
 /* clang-format on */
 
 #define BH_DY_PASS_NUMBER(name, text, argument, how) BH_DY_PASS_##name,
@@ -216,30 +218,6 @@ typedef struct bh_dy_reinsert {
 /* BH_DY_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch
  * is for searches. */
 
-/*
- * BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable. The task of a part counts its
- * keys, takes as many places in the caller's arrays, behind those that other parts have taken, and
- * copies. Parts are small, so that the copying finds their buckets in the core's own cache. (On a GPU they
- * are tiny, because a GPU needs many threads.) The order of the parts is left to chance, so with several
- * parts none knows where the output ends. Therefore either the output holds all of them, or one part runs
- * alone and says where it stopped.
- */
-#define BH_DY_EXPORT_PART 4096u
-#define BH_DY_EXPORT_PART_FAR 16u
-
-typedef struct bh_dy_export {
-    const bh_dy_geometry *geometry;
-    uint32_t subtable;
-    uint32_t first_slot;   /* of the first bucket of part 0, earlier slots are left out */
-    uint64_t part;         /* buckets of a part */
-    uint64_t first_bucket; /* where part 0 begins */
-    uint64_t end_bucket;
-    void *keys;
-    void *values; /* NULL: keys only */
-    uint64_t room;
-    uint64_t taken;       /* places, by all parts; more than `room` where the output is too small */
-    uint64_t stop_bucket; /* set by the part that found no room for the key at this bucket */
-    uint32_t stop_slot;
-} bh_dy_export;
+/* BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable (tables/copy_out.h). */
 
 #endif

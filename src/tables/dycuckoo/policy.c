@@ -143,49 +143,22 @@ static bh_status clear(bh_table *table)
     return BH_OK;
 }
 
-/* A position is 16 times the number of a bucket, counted through all subtables, plus the slot. */
+/* A position counts the buckets of all subtables, one after the other. */
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    bh__dy_table *t = bh__dy_of(table);
-    const bh__backend *backend = table->backend;
-    const uint64_t part = bh__on_device(table->backend) ? BH_DY_EXPORT_PART_FAR : BH_DY_EXPORT_PART;
-    const uint64_t slots_per_part = bh__dy_slots_per_bucket(table) * part;
-    uint64_t subtable_first = 0, copied = 0;
+    const bh_dy_geometry *g = &bh__dy_of(table)->geometry;
+    bh__exported out = {keys, values, room, 0};
+    bh__buckets array = {0, 0, 0, bh__dy_slots_per_bucket(table), 16, BH_DY_PASS_EXPORT};
     uint32_t subtable;
 
-    for (subtable = 0; subtable < t->geometry.subtables; subtable++) {
-        uint64_t buckets = bh_dy_buckets(&t->geometry, subtable);
-
-        while (copied < room && *at / 16 < subtable_first + buckets) {
-            bh_dy_export job;
-            uint64_t parts, fit = (room - copied) / slots_per_part;
-
-            job.geometry = &t->geometry;
-            job.subtable = subtable;
-            job.first_bucket = *at / 16 - subtable_first;
-            job.first_slot = (uint32_t)(*at % 16);
-            job.part = part;
-            parts = (buckets - job.first_bucket + part - 1) / part;
-            /* Parts run in any order, so only a part that runs alone may meet the end of the room. */
-            if (table->keys > room && parts > fit)
-                parts = fit ? fit : 1;
-            job.end_bucket = job.first_bucket + parts * part;
-            job.end_bucket = job.end_bucket < buckets ? job.end_bucket : buckets;
-            job.keys = (unsigned char *)keys + copied * table->options.key_bytes;
-            job.values =
-                values ? (unsigned char *)values + copied * table->options.value_bytes : values;
-            job.room = room - copied;
-            job.taken = 0;
-            job.stop_bucket = job.end_bucket;
-            job.stop_slot = 0;
-            if (!backend->pass(backend, table, BH_DY_PASS_EXPORT, &job, parts, 1, BH_TRY))
-                return BH__EXPORT_REFUSED;
-            copied += job.taken < job.room ? job.taken : job.room;
-            *at = (subtable_first + job.stop_bucket) * 16 + job.stop_slot;
-        }
-        subtable_first += buckets;
+    for (subtable = 0; subtable < g->subtables; subtable++) {
+        array.lines = g->subtable[subtable].lines;
+        array.count = bh_dy_buckets(g, subtable);
+        if (!bh__export_buckets(table, &array, at, &out))
+            return BH__EXPORT_REFUSED;
+        array.before += array.count;
     }
-    return copied;
+    return out.copied;
 }
 
 /* The last page: the memory from before the table grew may lie on pages of another size. */
@@ -198,7 +171,8 @@ static const void *typical_page(const bh_table *table)
 
 const bh__policy bh__dycuckoo_policy = {
     .name = "dycuckoo",
-    .regions = BH_ON_GPU,
+    .regions = BH_ON_CORES | BH_ON_GPU,
+    .places = BH_DY_PASS_PLACES,
     .create = create,
     .destroy = destroy,
     .geometry = geometry,
@@ -209,6 +183,7 @@ const bh__policy bh__dycuckoo_policy = {
     .compact = bh__dy_compact,
     .clear = clear,
     .export_pairs = export_pairs,
+    .stats = 0,
     .typical_page = typical_page,
     .perform = 0,
 };

@@ -6,19 +6,8 @@
  *                           geometry, by the same steps that a caller's insert takes
  *     BH_DY_PASS_REST       the same for the pairs that REINSERT has left, with longer paths (place.h)
  *     BH_DY_PASS_EXPORT     every pair is copied to the caller's arrays
+ *     BH_DY_PASS_PLACES     (over no memory of the table) says where the homes of keys are
  */
-#ifndef BH_TABLES_DYCUCKOO_WHOLE_H
-#define BH_TABLES_DYCUCKOO_WHOLE_H
-
-/* The buckets of a part of an export: from *begin on, and before the bucket answered. */
-BH_FN uint64_t bh_dy_part(const bh_dy_export *job, uint64_t part, uint64_t *begin)
-{
-    *begin = job->first_bucket + part * job->part;
-    return job->end_bucket - *begin < job->part ? job->end_bucket : *begin + job->part;
-}
-
-#endif
-
 /* Inserts the pairs of a range of buckets. With `alone` it is the second time: most keys are in the table
  * already, and for the others longer paths are looked for. */
 BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
@@ -82,28 +71,26 @@ BH_FN void BH_DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
     BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
 }
 
-/* The slots in use of a bucket, from the first slot to be exported on. */
-BH_FN uint32_t BH_DY(exported)(const bh_dy_export *job, uint64_t line, uint64_t bucket)
+/* The slots in use of a bucket that are to be exported. */
+BH_FN uint32_t BH_DY(exported)(const bh__export *job, uint64_t line, uint64_t bucket)
 {
-    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
-
-    return bucket == job->first_bucket ? used >> job->first_slot << job->first_slot : used;
+    return bh_export_used(job, bucket, bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS));
 }
 
 /* BH_DY_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
 BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    bh_dy_export *job = (bh_dy_export *)argument;
-    uint64_t lines = job->geometry->subtable[job->subtable].lines, part, bucket;
+    bh__export *job = (bh__export *)argument;
+    uint64_t part, bucket;
     BH_KEY *keys = (BH_KEY *)job->keys;
     BH_VALUE *values = (BH_VALUE *)job->values;
 
     for (part = first; part < first + count; part++) {
-        uint64_t end = bh_dy_part(job, part, &bucket), i, there = 0, to, last;
+        uint64_t end = bh_export_part(job, part, &bucket), i, there = 0, to, last;
 
         /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
         for (i = bucket; i < end && there <= job->room; i++) {
-            uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
+            uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
 
             /* Also behind the end of this part: the next part is read soon too. */
             bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
@@ -112,7 +99,7 @@ BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
         to = bh_take64(&job->taken, there);
         last = to + there < job->room ? to + there : job->room;
         for (; bucket < end; bucket++) {
-            uint64_t line = lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
+            uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
             uint32_t used = BH_DY(exported)(job, line, bucket), slot;
 
             /* Packing may write a word for every slot: all of them must be this part's places. */
@@ -127,7 +114,7 @@ BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                 slot = bh_first(used);
 
                 if (to == last) {
-                    job->stop_bucket = bucket;
+                    job->stop = bucket;
                     job->stop_slot = slot;
                     bucket = end;
                     break;
@@ -138,5 +125,27 @@ BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
                 to++;
             }
         }
+    }
+}
+
+/* BH_DY_PASS_PLACES. */
+BH_FN void BH_DY(find_places)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh__places *job = (const bh__places *)argument;
+    const bh_dy_geometry *g = (const bh_dy_geometry *)job->geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->keys;
+    uint32_t bits = 0;
+    uint64_t i;
+
+    while (1u << bits < g->subtables)
+        bits++;
+    for (i = first; i < first + count; i++) {
+        const bh_hash hash = bh_hash_key(keys[i], &g->seed);
+        const uint64_t pair = bh_dy_pair_of(g, hash);
+        const uint64_t subtable = g->pair[pair] & 15u;
+        const uint64_t at =
+            bh_hash_place(hash.one, g->home[pair].mask, (uint32_t)g->home[pair].doublings);
+
+        job->places[i] = (uint32_t)((subtable << 32 | at) >> (bits + 32 - job->bits));
     }
 }

@@ -145,6 +145,7 @@ static int run_chunk(bh__hf_table *t, const bh__batch *batch, const chunk *c, bh
     bh__sort sort;
 
     sort.key_bytes = table->options.key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = 4;
     sort.keys = batch->keys;
     sort.payloads = 0;

@@ -186,6 +186,7 @@ static bh__hf_built by_region(const bh_table *table, const bh__hf_list *from, co
     partition.how.parts = (uint32_t)p->g.regions;
     partition.how.shift = 0;
     partition.how.seed = &job->geometry->seed;
+    partition.how.numbers = NULL;
     partition.key_bytes = key_bytes;
     partition.payload_bytes = value_bytes;
     partition.keys = from->keys;
@@ -229,6 +230,7 @@ static bh__hf_built sort_tail(const bh_table *table, const bh_hf_teams *job, int
         return BH_HF_NO_MEMORY;
     spare = cut_columns(&a, table, n);
     sort.key_bytes = table->options.key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = table->options.value_bytes;
     sort.keys = job->left_keys;
     sort.payloads = sort.payload_bytes ? job->left_values : 0;
@@ -339,6 +341,7 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     bh__hf_zero(table, (uint64_t)(uintptr_t)to.pairs.values + kept * value_bytes,
                 count * value_bytes);
     sort.key_bytes = key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = value_bytes;
     sort.keys = to.pairs.keys;
     sort.payloads = value_bytes ? to.pairs.values : 0;

@@ -110,7 +110,8 @@ typedef struct bh_hf_geometry {
     pass(FOLD,   fold,         bh_hf_runs,    OWN)                                                 \
     pass(LAY,    lay,          bh_hf_teams,   EACH)                                                \
     pass(TEAM,   team,         bh_hf_teams,   OWN)                                                 \
-    pass(TELL,   tell_all,     bh_hf_teams,   EACH)
+    pass(TELL,   tell_all,     bh_hf_teams,   EACH)                                                \
+    pass(PLACES, find_places,  bh__places,    EACH)
 /* clang-format on */
 
 #define BH_HF_PASS_NUMBER(name, text, argument, how) BH_HF_PASS_##name,

@@ -124,6 +124,7 @@ static int make_tail(const bh_table *table, bh_hf_fight *job, work *w)
     p->gather(&where, w->left_keys[0], key_bytes, w->index, 8, total, w->left_keys[1]);
     p->gather(&where, w->left_payloads[0], 8, w->index, 8, total, w->left_payloads[1]);
     sort.key_bytes = key_bytes;
+    sort.key_bits = 0;
     sort.payload_bytes = 8;
     sort.keys = sort.keys_out = w->left_keys[1];
     sort.payloads = sort.payloads_out = w->left_payloads[1];
@@ -161,6 +162,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     partition.how.parts = (uint32_t)p->g.regions;
     partition.how.shift = 0;
     partition.how.seed = &t->geometry.seed;
+    partition.how.numbers = NULL;
     partition.key_bytes = table->options.key_bytes;
     partition.payload_bytes = from->payload_bytes;
     partition.keys = from->keys;

@@ -804,6 +804,18 @@ BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
     BH_HF(read_parts)((bh_hf_export *)argument, first, count, 1);
 }
 
+/* BH_HF_PASS_PLACES: the upper bits of a key's hash say where it is in every generation. */
+BH_FN void BH_HF(find_places)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh__places *job = (const bh__places *)argument;
+    const bh_hf_geometry *g = (const bh_hf_geometry *)job->geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->keys;
+    uint64_t i;
+
+    for (i = first; i < first + count; i++)
+        job->places[i] = (uint32_t)(bh_hash_key(keys[i], &g->seed).one >> (64 - job->bits));
+}
+
 #undef BH_HF
 #undef BH_HF_LINE_SLOTS
 #undef BH_HF_LINE_VALUES

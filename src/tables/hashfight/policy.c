@@ -80,19 +80,17 @@ static int choose_options(bh_table *table)
  * Lookups by region
  * --------------------------------------------------------------------------------------------- */
 
-/* Lookups by region are the paper's passes by region of memory: the upper bits of a key's hash say where it
- * is in every generation. */
+/* Lookups by region are the paper's passes by region of memory. */
 static bh_status find(bh_table *table, const bh__batch *batch)
 {
     const bh_executor *executor = &table->backend->executor;
-    bh_schedule schedule = table->options.schedule;
+    const bh_schedule schedule = table->options.schedule;
     bh__batch lookups = *batch;
 
-    if (schedule == BH_SCHEDULE_REGIONS ||
-        (schedule == BH_SCHEDULE_AUTO &&
-         bh__atomic_load(&bh__hf_of(table)->regions_pay, __ATOMIC_RELAXED) &&
-         batch->n / executor->width(executor->state) >= REGIONS_PAY_LOOKUPS))
-        lookups.by_hash = &bh__hf_of(table)->geometry.seed;
+    lookups.by_place = schedule == BH_SCHEDULE_REGIONS ||
+                       (schedule == BH_SCHEDULE_AUTO &&
+                        bh__atomic_load(&bh__hf_of(table)->regions_pay, __ATOMIC_RELAXED) &&
+                        batch->n / executor->width(executor->state) >= REGIONS_PAY_LOOKUPS);
     return table->backend->slices(table->backend, table, &lookups);
 }
 
@@ -243,6 +241,7 @@ static const void *typical_page(const bh_table *table)
 const bh__policy bh__hashfight_policy = {
     .name = "hashfight",
     .regions = BH_ON_CORES,
+    .places = BH_HF_PASS_PLACES,
     .create = create,
     .destroy = destroy,
     .geometry = geometry,
@@ -253,6 +252,7 @@ const bh__policy bh__hashfight_policy = {
     .compact = compact,
     .clear = clear,
     .export_pairs = bh__hf_export_pairs,
+    .stats = 0,
     .typical_page = typical_page,
     .perform = perform,
 };
