@@ -89,6 +89,7 @@ void run_sizes(bench *b);
 void run_calls(bench *b);
 void run_threads(bench *b);
 void run_peers(bench *b);
+void run_designs(bench *b);
 void run_hashfight(bench *b);
 void run_dachash(bench *b);
 void run_dachash_fig71(bench *b); /* these eight, of dachash_paper.c, on the CPU and on a GPU */

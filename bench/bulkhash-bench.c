@@ -31,6 +31,7 @@ static const struct {
     {"host", NULL, run_gpu_host, ON_GPU, 1},
     {"turnover", run_turnover, NULL, 0, 1},
     {"peers", run_peers, NULL, 0, 1},
+    {"designs", run_designs, NULL, 0, 1},
     {"hashfight", run_hashfight, NULL, 0, 1},
     {"dachash", run_dachash, NULL, 0, 1},
     {"dachash-fig7.1", run_dachash_fig71, run_dachash_fig71, 0, 1},
@@ -95,6 +96,7 @@ static const char usage_text[] =
     "  peers       other hash tables, fed the same arrays, at --keys pairs and at 65536,\n"
     "              which lie in cache; boost, absl and sorting write with one thread.\n"
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"
+    "  designs     the same work on a table of each design, at --keys pairs and at 65536\n"
     "  hashfight   tables that are built once: beside sorting the same pairs, beside oneTBB's\n"
     "              map, and beside the limit; with 1.03 and 1.5 slots per key\n"
     "  dachash     tables of chains of nodes, at three lengths, beside tables of DyCuckoo, and beside\n"

@@ -61,7 +61,8 @@ typedef struct bh_experimental_options {
     uint32_t values_apart;
     /* BH_SCHEDULE_REGIONS on cores, and of BH_DACHASH on a GPU: into how many regions of the same size the
      * table is divided: a power of two, 2 to 65,536; on cores 4,096 at most are made. 0: 2,048 on cores,
-     * 65,536 on a GPU. (DACHash's paper gives the number of buckets that are combined in one: 256.) */
+     * and on a GPU regions of 256 KiB. (DACHash's paper gives the number of buckets that are combined in
+     * one: 256.) */
     uint32_t regions;
 } bh_experimental_options;
 

@@ -20,8 +20,11 @@
  * tuned. */
 #define AT_LEAST (UINT64_C(1) << 16)
 
-/* Regions of the table, if not told otherwise: two digits of a radix sort. */
-#define REGIONS 65536u
+/* Regions of the table, if not told otherwise, as bytes of one: so many that few of the threads that run at
+ * the same time want the same line, and so few that the regions on which they work are in the second-level
+ * cache. More than REGIONS_MOST would take a third digit of the radix sort. */
+#define REGION_BYTES (UINT64_C(1) << 18)
+#define REGIONS_MOST 65536u
 
 /* Arrays of `room` elements; NULL where the call has none of that kind. */
 typedef struct columns {
@@ -71,18 +74,28 @@ int bh__by_place_begin(bh__call *c)
     }
 }
 
+static uint32_t region_bits(const bh_table *table)
+{
+    const uint64_t regions = table->experimental.regions
+                                 ? table->experimental.regions
+                                 : table->bytes[BH_TIER_NEAR] / REGION_BYTES;
+    uint32_t bits = 1;
+
+    while (1u << bits < regions && 1u << bits < REGIONS_MOST)
+        bits++;
+    return bits;
+}
+
 /* Finds the order of the elements. Answers 0 where there is no memory for it, or the GPU refused. */
 static int find_order(bh__call *c, const columns *k, uint64_t count)
 {
     const bh__backend *backend = &c->cuda->backend;
     const bh__where where = {&backend->system, &backend->executor, backend->device};
     const bh__policy *policy = c->table->policy;
-    const uint32_t regions = c->table->experimental.regions;
-    bh__places job = {policy->geometry(c->table), c->work.array[BH_ARRAY_KEYS], k->places, 0};
+    bh__places job = {policy->geometry(c->table), c->work.array[BH_ARRAY_KEYS], k->places,
+                      region_bits(c->table)};
     bh__sort sort;
 
-    while (1u << job.bits < (regions ? regions : REGIONS))
-        job.bits++;
     if (!backend->pass(backend, c->table, policy->places, &job, count, 1, BH_TRY))
         return 0;
     sort.key_bytes = 4;

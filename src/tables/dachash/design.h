@@ -6,4 +6,5 @@
 #define BH_DESIGN_OPS "tables/dachash/ops.h"
 #define BH_DESIGN_GEOMETRY bh_da_geometry
 #define BH_DESIGN_PASSES BH_DA_PASSES
+#define BH_DESIGN_STAGES
 #include "tables/declared.h"

@@ -2,8 +2,9 @@
  * DACHash, one node: its header, its keys and values; and the stack that nodes are taken from. layout.h
  * draws both. An include-template that ops.h includes.
  *
- * Words that readers look at without a lock are stored with release, pairs as well as headers: whoever sees
- * a pair sees all that was stored before it, above all the header in which its slot was not in use.
+ * Pairs are written with the bucket locked, by the words whose stores no reader sees before the lock
+ * (bh_write64 in targets/target.h): whoever sees a new pair, and looks at the header then, sees a header in
+ * which the slot is not in use, or one that was stored behind the pair.
  */
 #ifndef BH_TABLES_DACHASH_NODE_H
 #define BH_TABLES_DACHASH_NODE_H
@@ -126,12 +127,12 @@ BH_FN void BH_DA(publish)(const bh_da_geometry *g, uint64_t node, uint32_t posit
                           BH_VALUE value)
 {
     if (BH_DA_IS_PAIR) {
-        bh_store64(BH_DA(key_at)(node, position), bh_da_pair(key, value));
+        bh_write64(BH_DA(key_at)(node, position), bh_da_pair(key, value));
         return;
     }
     if (!BH_DA_IS_NARROW)
-        bh_store64(bh_da_at(node + 8), bh_load64(bh_da_at(node + 8)) + 1);
-    BH_STORE_KEY(BH_DA(key_at)(node, position), key);
+        bh_write64(bh_da_at(node + 8), bh_load64(bh_da_at(node + 8)) + 1);
+    BH_WRITE_KEY(BH_DA(key_at)(node, position), key);
     if (BH_VALUE_BYTES)
-        BH_STORE_VALUE(BH_DA(value_at)(g, node, position), value);
+        BH_WRITE_VALUE(BH_DA(value_at)(g, node, position), value);
 }

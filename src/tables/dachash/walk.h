@@ -53,6 +53,12 @@ BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) *op, uint32_t at,
     return bh_da_region(g, op->node);
 }
 
+/* The last stage on a GPU has elements without a place, of which this design has none. */
+BH_FN bh_region BH_DA(begin_last)(const bh__slice *slice, BH_DA(op) *op, uint32_t at, uint32_t kind)
+{
+    return BH_DA(begin)(slice, op, at, kind);
+}
+
 BH_FN bh_answer BH_DA(done)(BH_DA(op) *op, bh_outcome outcome)
 {
     op->outcome = (uint8_t)outcome;
@@ -128,9 +134,9 @@ BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64
     if (BH_OP_REDUCES(kind))
         value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(place), value);
     if (BH_DA_IS_PAIR)
-        bh_store64(BH_DA(key_at)(op->node, position), bh_da_pair(op->key, value));
+        bh_write64(BH_DA(key_at)(op->node, position), bh_da_pair(op->key, value));
     else
-        BH_STORE_VALUE(place, value);
+        BH_WRITE_VALUE(place, value);
     return header;
 }
 
@@ -147,15 +153,16 @@ BH_FN bh_answer BH_DA(leave)(BH_DA(op) *op, uint64_t header)
     return BH_DONE;
 }
 
-/* A key that the operation changes has been seen at a position of the node at hand: locks the bucket, and
- * acts if the key still is there. */
-BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint32_t position)
+/* A key that the operation changes has been seen at a position of the node at hand, which had `header`: locks
+ * the bucket, and acts if the key still is there. */
+BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
+                              uint32_t position)
 {
-    uint64_t header = bh_load64(bh_da_at(op->first));
+    const int behind = op->node != op->first;
 
-    if (!bh_da_lock(op->first, header))
+    if (!bh_da_lock(op->first, behind ? bh_load64(bh_da_at(op->first)) : header))
         return BH_RETRY;
-    if (op->node != op->first)
+    if (behind)
         header = bh_load64(bh_da_at(op->node));
     if (!(header >> position & 1) || BH_LOAD_KEY(BH_DA(key_at)(op->node, position)) != op->key) {
         bh_da_unlock(op->first);
@@ -192,7 +199,7 @@ BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) *op, uint64_t hea
         return BH_STALL;
     }
     BH_DA(publish)(g, node, position, op->key, value);
-    bh_store64(bh_da_at(node), 1ull << position);
+    bh_write64(bh_da_at(node), 1ull << position); /* no reader knows the node yet */
     slice->room--;
     slice->inserted++;
     op->outcome = BH_INSERTED;
@@ -324,7 +331,7 @@ BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
     if (match && BH_OP_KEEPS(kind))
         return BH_DA(found)(slice, op, kind, node, bh_first(match), stamp);
     if (match)
-        return BH_DA(change)(slice, op, kind, bh_first(match));
+        return BH_DA(change)(slice, op, kind, header, bh_first(match));
     if (bh_da_link(header))
         return BH_DA(go_to)(slice, op, bh_da_node(g, bh_da_link(header)), next);
     return BH_DA(missed)(slice, op, kind, header, next);
