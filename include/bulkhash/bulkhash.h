@@ -124,8 +124,10 @@ typedef enum bh_schedule {
      *   - On a GPU, calls of BH_DYCUCKOO whose elements all insert or all update. Temporary memory: keys,
      *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
-     *   - On a GPU, all calls of BH_DACHASH that are not ordered. Temporary memory: keys, values and 22
-     *     bytes for each of up to 2^26 elements.
+     *   - On a GPU, all calls of BH_DACHASH that are not ordered; mixed calls (bh_apply()) by operation
+     *     first. Temporary memory: keys, values and 22 bytes for each of up to 2^25 elements. So much is
+     *     also taken by BH_SCHEDULE_AUTO, which sorts mixed calls of 2^23 elements and more, in arrays on
+     *     the GPU, by operation.
      * Elsewhere bh_table_create() returns BH_ERR_UNSUPPORTED. */
     BH_SCHEDULE_REGIONS = 2
 } bh_schedule;
@@ -565,7 +567,8 @@ typedef struct bh_table_stats {
     uint64_t bytes_peak; /* the most memory that the table has taken at once, with what it needed to
                             grow or to be built; without the caller's arrays, and without temporary
                             memory for sorting a call */
-    /* BH_DACHASH, else 0. A chain is as long as (chains + nodes_used) / chains nodes, on average. */
+    /* BH_DACHASH, else 0; nodes also where a GPU has failed. A chain is as long as (chains + nodes_used) /
+     * chains nodes, on average. */
     uint64_t chains;     /* buckets, each of which has its first node in place */
     uint64_t nodes_used; /* further nodes, in chains */
     uint64_t nodes_free; /* further nodes, in none; with nodes_used, all that there are */

@@ -149,6 +149,13 @@ typedef struct bh__cuda_module {
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
+    /* For sorting elements by operation: numbers[i] becomes ops[i] << bits, with its lowest `bits` bits as they
+     * were. And of sorted such numbers: begins[k] becomes the index of the first whose operation is k; it
+     * stays as it is where there is none. `begins` has 16 numbers. */
+    int (*number_ops)(bh__gpu *gpu, uint32_t *numbers, const uint8_t *ops, uint32_t bits,
+                      uint64_t n);
+    int (*begins)(bh__gpu *gpu, uint64_t *begins, const uint32_t *sorted, uint32_t bits,
+                  uint64_t n);
     /* The index of the first of `n` operations on the device that has no bit in `allowed`, or n.
      * Waits. */
     int (*first_outside)(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,

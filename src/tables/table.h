@@ -366,8 +366,9 @@ struct bh__policy {
      * BH__EXPORT_REFUSED. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
-    /* NULL, or fills in those of the statistics that only this design has; 0 where a device refused. */
-    int (*stats)(bh_table *table, bh_table_stats *stats);
+    /* NULL, or fills in those of the statistics that only this design has; they stay 0 where a device has
+     * failed. */
+    void (*stats)(bh_table *table, bh_table_stats *stats);
     /* A page of the table's memory that is like most others, to ask the system about. */
     const void *(*typical_page)(const bh_table *table);
     /* Where not NULL, it performs all calls: those that change something itself, with the gate held
@@ -420,17 +421,20 @@ static inline void bh__room_give(bh_table *table, uint64_t unused)
 }
 
 /* The kind of slice that a call's elements run in when they are as if concurrent. */
-static inline bh__slice_kind bh__slice_kind_of(const bh__batch *whole)
+static inline bh__slice_kind bh__slice_kind_of_op(bh_op op)
 {
-    if (whole->ops)
-        return BH_SLICE_MIXED;
-    switch (whole->op) {
+    switch (op) {
     case BH_FIND: return BH_SLICE_FIND;
     case BH_INSERT: return BH_SLICE_INSERT;
     case BH_ERASE: return BH_SLICE_ERASE;
     case BH_ADD: return BH_SLICE_ADD;
     default: return BH_SLICE_MIXED;
     }
+}
+
+static inline bh__slice_kind bh__slice_kind_of(const bh__batch *whole)
+{
+    return whole->ops ? BH_SLICE_MIXED : bh__slice_kind_of_op(whole->op);
 }
 
 /* Whether a call's elements bring no values and are counted: each brings 1. */

@@ -703,6 +703,36 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return end();
 }
 
+static int number_ops(bh__gpu *gpu, uint32_t *numbers, const uint8_t *ops, uint32_t bits,
+                      uint64_t n)
+{
+    uint64_t i;
+
+    if (!begin(gpu))
+        return FAILED;
+    open_memory(PROT_READ | PROT_WRITE);
+    carry_out(gpu, BH_LANE_RUN, UINT64_MAX);
+    for (i = 0; i < n; i++)
+        numbers[i] = (uint32_t)ops[i] << bits | (bits ? numbers[i] & ((1u << bits) - 1) : 0);
+    open_memory(PROT_NONE);
+    return end();
+}
+
+static int find_begins(bh__gpu *gpu, uint64_t *begins, const uint32_t *sorted, uint32_t bits,
+                       uint64_t n)
+{
+    uint64_t i;
+
+    if (!begin(gpu))
+        return FAILED;
+    open_memory(PROT_READ | PROT_WRITE);
+    carry_out(gpu, BH_LANE_RUN, UINT64_MAX);
+    for (i = n; i-- > 0;)
+        begins[sorted[i] >> bits & 15u] = i;
+    open_memory(PROT_NONE);
+    return end();
+}
+
 static int first_outside(bh__gpu *gpu, const uint8_t *ops, uint64_t n, uint32_t allowed,
                          uint64_t *first)
 {
@@ -958,6 +988,8 @@ bh__cuda_module bh__cuda_module_1 = {
     .pass = pass,
     .survey = survey,
     .effects = effects,
+    .number_ops = number_ops,
+    .begins = find_begins,
     .first_outside = first_outside,
     .primitives = &primitives,
 };

@@ -348,6 +348,47 @@ static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
     return error || !e->runs.elements ? error : bh__gpu_effects(gpu, step, e);
 }
 
+static __global__ void number_ops_kernel(uint32_t *numbers, const uint8_t *ops, uint32_t bits,
+                                         uint64_t n)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n)
+        numbers[i] = (uint32_t)ops[i] << bits | (bits ? numbers[i] & ((1u << bits) - 1) : 0);
+}
+
+static int number_ops(bh__gpu *gpu, uint32_t *numbers, const uint8_t *ops, uint32_t bits,
+                      uint64_t n)
+{
+    on_device here(gpu->device);
+
+    if (here.error || !n)
+        return here.error;
+    (void)cudaGetLastError();
+    number_ops_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(numbers, ops, bits, n);
+    return (int)cudaGetLastError();
+}
+
+static __global__ void begins_kernel(uint64_t *begins, const uint32_t *sorted, uint32_t bits,
+                                     uint64_t n)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < n && (i == 0 || sorted[i - 1] >> bits != sorted[i] >> bits))
+        begins[sorted[i] >> bits & 15u] = i;
+}
+
+static int begins(bh__gpu *gpu, uint64_t *begins, const uint32_t *sorted, uint32_t bits, uint64_t n)
+{
+    on_device here(gpu->device);
+
+    if (here.error || !n)
+        return here.error;
+    (void)cudaGetLastError();
+    begins_kernel<<<bh__gpu_blocks(n), BH_CUDA_BLOCK, 0, gpu->stream>>>(begins, sorted, bits, n);
+    return (int)cudaGetLastError();
+}
+
 static __global__ void first_outside_kernel(const uint8_t *ops, uint64_t n, uint32_t allowed,
                                             unsigned long long *first)
 {
@@ -414,6 +455,8 @@ const bh__cuda_module bh__cuda_module_1 = {
     .pass = pass,
     .survey = survey,
     .effects = effects,
+    .number_ops = number_ops,
+    .begins = begins,
     .first_outside = first_outside,
     .primitives = &bh__gpu_primitives,
 };

@@ -160,6 +160,26 @@ int bh__call_take(bh__call *c)
     return error;
 }
 
+int bh__sorting_begin(bh__call *c, bh__sorting_bytes *bytes, uint64_t most, uint64_t least)
+{
+    bh__sorting *s = &c->sorting;
+
+    for (s->room = most;; s->room /= 4) {
+        if (!c->cuda->module->allocate(c->cuda->gpu, BH_MEMORY_CALL, bytes(c, s->room), &s->memory))
+            return 1;
+        s->memory = NULL;
+        if (s->room / 4 < least)
+            return 0;
+    }
+}
+
+void bh__sorting_end(bh__call *c)
+{
+    if (c->sorting.memory)
+        (void)bh__cuda_note(c->cuda, c->cuda->module->release(c->cuda->gpu, c->sorting.memory));
+    c->sorting.memory = NULL;
+}
+
 static bh_status refused_ops(const bh__call *c, int error)
 {
     return bh__fail(BH_ERR_DEVICE,

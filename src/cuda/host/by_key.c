@@ -86,40 +86,22 @@ static bh_status no_memory(uint64_t elements)
                     (unsigned long long)elements);
 }
 
-/* Takes memory for up to `most` elements at a time. */
-static int take(bh__call *c, uint64_t most)
+static uint64_t bytes_for(const bh__call *c, uint64_t room)
 {
-    const bh__cuda_module *m = c->cuda->module;
-    bh__sorting *k = &c->sorting;
+    bh__arena a = {0, 0};
     columns all;
 
-    for (k->room = most < AT_A_TIME ? most : AT_A_TIME;; k->room /= 4) {
-        bh__arena a = {0, 0};
-
-        if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, k->room, &all),
-                         &k->memory))
-            return 1;
-        k->memory = NULL;
-        if (k->room / 4 < AT_LEAST)
-            return 0;
-    }
+    return cut_columns(&a, c, room, &all);
 }
 
 bh_status bh__by_key_begin(bh__call *c)
 {
-    if (take(c, c->part))
+    if (bh__sorting_begin(c, bytes_for, c->part < AT_A_TIME ? c->part : AT_A_TIME, AT_LEAST))
         return BH_OK;
     if (is_ordered(c))
         return no_memory(c->sorting.room);
     c->way = BH_WAY_CHANGE;
     return BH_OK;
-}
-
-void bh__sorting_end(bh__call *c)
-{
-    if (c->sorting.memory)
-        (void)bh__cuda_note(c->cuda, c->cuda->module->release(c->cuda->gpu, c->sorting.memory));
-    c->sorting.memory = NULL;
 }
 
 /* Marks the first sorted element of each run, and counts those before each element. */

@@ -1,24 +1,43 @@
 /*
- * The elements of a part in the order in which their keys' places lie in the table's memory: the reorder of
- * DACHash's paper (chapter 5), for designs that have no way of their own to go through the table region by
- * region. Elements that run at the same time then work on neighbouring lines, which are in the second-level
- * cache when a lock is taken, a pair stored and the lock given back.
+ * The elements of a part in another order than the caller's, for designs that have no way of their own to go
+ * through the table region by region:
  *
- *     elements     a b c d e f              keys, values, operations, in the caller's order
- *     places       7 2 9 2 0 5              the design says where they are (bh__places)
- *     sorted       e b d f a c              launched as any other elements are
- *     answers      a b c d e f              back in the caller's order
+ *   - by place, which is where in the table's memory a key is looked for: the reorder of DACHash's paper
+ *     (chapter 5). Elements that run at the same time then work on neighbouring lines, which are in the
+ *     second-level cache when a lock is taken, a pair stored and the lock given back.
+ *   - by operation, in mixed calls. In the caller's order the 32 threads of a warp, which run in lockstep,
+ *     go through the code of every operation among their elements, lookups take locks' fences, and nothing
+ *     runs in stages. Sorted, each operation is launched as a call of its own.
+ *
+ *     elements     a b c d e f          keys, values, operations, in the caller's order
+ *     operations   F I E F I F          find, insert, erase, ...
+ *     places       7 2 9 2 0 5          the design says where they are (bh__places)
+ *     sorted       d f a | e b | c      by operation and, in each, by place
+ *                  2 5 7   0 2   9
+ *     launched       2     3    1       erasures first: what they free can be taken
+ *     answers      a b c d e f          back in the caller's order
  *
  * The paper's algorithm claims a place in a row of the output for each key by an atomic addition; here
- * places are sorted, because keys that come often would all want the same row.
+ * elements are sorted, because keys that come often would all want the same row.
+ *
+ * Elements of equal keys take effect in an unspecified order, so their operations may be taken apart; where
+ * their order counts, calls are run by key (by_key.c).
  */
 #include "cuda/host/call.h"
 
+#include "base/error.h"
+#include "base/operations.h"
 #include "storage/arena.h"
 
-/* Fewer elements are not tried to be sorted, where there is no memory for more at a time. Chosen, not
- * tuned. */
+/* Elements that are sorted at once: so many that each operation's launches fill a GPU, and so few that
+ * their arrays are a small part of its memory: 42 bytes for an element of 8+8. Where there is no memory for
+ * them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
+#define AT_A_TIME (UINT64_C(1) << 25)
 #define AT_LEAST (UINT64_C(1) << 16)
+
+/* Elements of a part from which BH_SCHEDULE_AUTO has them sorted by operation. Measured on an H200: decision
+ * 0015. */
+#define SORTED_FROM (UINT64_C(1) << 23)
 
 /* Regions of the table, if not told otherwise, as bytes of one: so many that few of the threads that run at
  * the same time want the same line, and so few that the regions on which they work are in the second-level
@@ -26,11 +45,15 @@
 #define REGION_BYTES (UINT64_C(1) << 18)
 #define REGIONS_MOST 65536u
 
+/* An operation's number has so many bits. */
+#define OP_BITS 4u
+
 /* Arrays of `room` elements; NULL where the call has none of that kind. */
 typedef struct columns {
-    uint32_t *places; /* of the elements; sorted; a spare one */
-    uint32_t *places_sorted;
-    uint32_t *places_spare;
+    uint64_t *begins;  /* of each operation: its first sorted element */
+    uint32_t *numbers; /* by which elements are sorted; sorted; a spare one */
+    uint32_t *numbers_sorted;
+    uint32_t *numbers_spare;
     uint32_t *index; /* of each sorted element; a spare one */
     uint32_t *index_spare;
     unsigned char *array[BH_ARRAYS];
@@ -41,9 +64,10 @@ static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, colu
     const uint64_t from = a->at;
     int i;
 
-    to->places = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    to->places_sorted = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    to->places_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->begins = (uint64_t *)bh__pointer(bh__cut(a, 1u << OP_BITS, 8));
+    to->numbers = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->numbers_sorted = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->numbers_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     to->index = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     to->index_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     for (i = 0; i < BH_ARRAYS; i++)
@@ -56,22 +80,30 @@ static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, colu
     return a->at - from;
 }
 
-int bh__by_place_begin(bh__call *c)
+static uint64_t bytes_for(const bh__call *c, uint64_t room)
 {
-    const bh__cuda_module *m = c->cuda->module;
-    bh__sorting *s = &c->sorting;
+    bh__arena a = {0, 0};
     columns all;
 
-    for (s->room = c->part;; s->room /= 4) {
-        bh__arena a = {0, 0};
+    return cut_columns(&a, c, room, &all);
+}
 
-        if (!m->allocate(c->cuda->gpu, BH_MEMORY_CALL, cut_columns(&a, c, s->room, &all),
-                         &s->memory))
-            return 1;
-        s->memory = NULL;
-        if (s->room / 4 < AT_LEAST)
-            return 0;
-    }
+int bh__by_place_begin(bh__call *c)
+{
+    return bh__sorting_begin(c, bytes_for, c->part < AT_A_TIME ? c->part : AT_A_TIME, AT_LEAST);
+}
+
+static int wants_places(const bh__call *c)
+{
+    return c->table->options.schedule == BH_SCHEDULE_REGIONS;
+}
+
+int bh__by_place_wanted(const bh__call *c)
+{
+    if (!(c->table->policy->regions & BH_ON_GPU_SORTED))
+        return 0;
+    return wants_places(c) || (c->table->options.schedule == BH_SCHEDULE_AUTO && c->batch->ops &&
+                               bh__call_part_most(c) >= SORTED_FROM);
 }
 
 static uint32_t region_bits(const bh_table *table)
@@ -90,25 +122,33 @@ static uint32_t region_bits(const bh_table *table)
 static int find_order(bh__call *c, const columns *k, uint64_t count)
 {
     const bh__backend *backend = &c->cuda->backend;
+    const bh__cuda_module *m = c->cuda->module;
     const bh__where where = {&backend->system, &backend->executor, backend->device};
     const bh__policy *policy = c->table->policy;
-    bh__places job = {policy->geometry(c->table), c->work.array[BH_ARRAY_KEYS], k->places,
-                      region_bits(c->table)};
+    const uint32_t bits = wants_places(c) ? region_bits(c->table) : 0;
+    bh__places job = {policy->geometry(c->table), c->work.array[BH_ARRAY_KEYS], k->numbers, bits};
     bh__sort sort;
 
-    if (!backend->pass(backend, c->table, policy->places, &job, count, 1, BH_TRY))
+    if (bits && !backend->pass(backend, c->table, policy->places, &job, count, 1, BH_TRY))
+        return 0;
+    if (c->batch->ops &&
+        m->number_ops(c->cuda->gpu, k->numbers, c->work.array[BH_ARRAY_OPS], bits, count))
         return 0;
     sort.key_bytes = 4;
-    sort.key_bits = job.bits;
+    sort.key_bits = bits + (c->batch->ops ? OP_BITS : 0);
     sort.payload_bytes = 4;
-    sort.keys = k->places;
+    sort.keys = k->numbers;
     sort.payloads = NULL;
     sort.n = count;
-    sort.keys_out = k->places_sorted;
+    sort.keys_out = k->numbers_sorted;
     sort.payloads_out = k->index;
-    sort.keys_spare = k->places_spare;
+    sort.keys_spare = k->numbers_spare;
     sort.payloads_spare = k->index_spare;
-    return backend->primitives->sort_by_key(&where, &sort);
+    if (!backend->primitives->sort_by_key(&where, &sort))
+        return 0;
+    return !c->batch->ops ||
+           (!m->fill(c->cuda->gpu, k->begins, 0xff, sizeof *k->begins << OP_BITS) &&
+            !m->begins(c->cuda->gpu, k->begins, k->numbers_sorted, bits, count));
 }
 
 /* Gathers the elements, and makes the work theirs. Answers 0 or an error. */
@@ -144,10 +184,69 @@ static int give_answers(bh__call *c, const columns *k, unsigned char *const *to,
     return error ? error : m->wait(c->cuda->gpu, BH_LANE_RUN);
 }
 
+static bh_status run(bh__call *c, uint64_t count)
+{
+    return c->kind == BH_SLICE_FIND ? bh__call_look(c, count) : bh__call_change(c, count);
+}
+
+/* Runs the sorted elements from `first` to the one before `end`, all of which do `op`. */
+static bh_status run_op(bh__call *c, bh_op op, uint64_t first, uint64_t end)
+{
+    const bh__work all = c->work;
+    bh_status status;
+    int i;
+
+    for (i = 0; i < BH_ARRAYS; i++)
+        if (all.array[i])
+            c->work.array[i] = all.array[i] + first * c->ferry.array[i].bytes;
+    c->work.array[BH_ARRAY_OPS] = NULL;
+    c->work.op = op;
+    c->work.kind = bh__slice_kind_of_op(op);
+    c->work.takes_room = BH_OP_INSERTS(op);
+    status = op == BH_FIND ? bh__call_look(c, end - first) : bh__call_change(c, end - first);
+    c->work = all;
+    return status;
+}
+
+/* Runs the sorted elements of a mixed call, operation by operation. The table does not shrink before the
+ * last one is done, or it might have to grow again at once. */
+static bh_status run_ops(bh__call *c, const columns *k, uint64_t count)
+{
+    const bh__cuda_module *m = c->cuda->module;
+    uint64_t begins[1u << OP_BITS], ends[1u << OP_BITS], end = count;
+    bh_status status = BH_OK;
+    uint32_t op;
+    int error = m->copy(c->cuda->gpu, BH_LANE_RUN, begins, k->begins, sizeof begins);
+    const int waited = m->wait(c->cuda->gpu, BH_LANE_RUN); /* also for `begins`, which ends here */
+
+    error = error ? error : waited;
+    if (error)
+        return bh__call_failed(c, error);
+    for (op = 1u << OP_BITS; op-- > 0;) {
+        if (begins[op] == UINT64_MAX) /* no element does it */
+            begins[op] = end;
+        if (begins[op] > end || (op >= BH_OPS && begins[op] < end))
+            return bh__fail(BH_ERR_DEVICE,
+                            "the GPU sorted elements wrongly, or the call's operations "
+                            "have been changed while it ran");
+        ends[op] = end;
+        end = begins[op];
+    }
+    c->stays = 1;
+    if (begins[BH_ERASE] < ends[BH_ERASE])
+        status = run_op(c, BH_ERASE, begins[BH_ERASE], ends[BH_ERASE]);
+    for (op = 0; op < BH_OPS && !status; op++)
+        if (op != BH_ERASE && begins[op] < ends[op])
+            status = run_op(c, (bh_op)op, begins[op], ends[op]);
+    c->stays = 0;
+    if (!bh__cuda_alive(c->cuda))
+        bh__call_shrink(c);
+    return status;
+}
+
 /* Runs the work's elements, for all of which there is memory. */
 static bh_status run_at_once(bh__call *c, uint64_t count)
 {
-    const int lookups = c->kind == BH_SLICE_FIND;
     bh__arena a = {(uint64_t)(uintptr_t)c->sorting.memory, 0};
     unsigned char *to[BH_ARRAYS];
     bh_status status;
@@ -158,13 +257,15 @@ static bh_status run_at_once(bh__call *c, uint64_t count)
     for (i = 0; i < BH_ARRAYS; i++)
         to[i] = c->work.array[i];
     if (!find_order(c, &k, count)) {
+        /* As they are; nor is sorting tried again for those that follow. */
+        bh__sorting_end(c);
         status = bh__cuda_alive(c->cuda);
-        return status ? status : lookups ? bh__call_look(c, count) : bh__call_change(c, count);
+        return status ? status : run(c, count);
     }
     error = sort_elements(c, &k, count);
     if (error)
         return bh__call_failed(c, error);
-    status = lookups ? bh__call_look(c, count) : bh__call_change(c, count);
+    status = c->batch->ops ? run_ops(c, &k, count) : run(c, count);
     if (bh__cuda_alive(c->cuda))
         return status;
     /* When answers of work that has been done cannot be given, even in a second try, the GPU counts as
@@ -181,9 +282,11 @@ bh_status bh__by_place_run(bh__call *c, uint64_t count)
     uint64_t first, n;
 
     for (first = 0; first < count && !status; first += n) {
-        n = count - first < c->sorting.room ? count - first : c->sorting.room;
+        n = count - first;
+        if (c->sorting.memory && n > c->sorting.room)
+            n = c->sorting.room;
         bh__call_use_part(c, first);
-        status = run_at_once(c, n);
+        status = c->sorting.memory ? run_at_once(c, n) : run(c, n);
     }
     return status;
 }

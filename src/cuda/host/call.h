@@ -7,7 +7,7 @@
  *     schedule.c   which schedule a call gets
  *     survey.c     how many keys of a call are new; growing for them before anything is launched
  *     by_key.c     a part's elements as one operation for each of their keys
- *     by_place.c   a part's elements in the order of the table's memory
+ *     by_place.c   a part's elements sorted by operation, or by where in the table's memory their keys are
  *     launch.c     a part's elements, launched again and again until all are done or cannot be
  *     stalled.c    what the policy must see to, a few elements at a time
  *     ferry.c      the caller's arrays, and parts of them on their way to the device and back
@@ -39,7 +39,7 @@ typedef enum bh__way {
     BH_WAY_LOOK,     /* lookups: launched as they are */
     BH_WAY_CHANGE,   /* launched as they are, again and again */
     BH_WAY_BY_KEY,   /* one operation for each of their keys is launched */
-    BH_WAY_BY_PLACE, /* launched in the order of the table's memory */
+    BH_WAY_BY_PLACE, /* launched operation by operation, or in the order of the table's memory */
     BH_WAY_PERFORM   /* the table's design performs the call */
 } bh__way;
 
@@ -62,6 +62,7 @@ typedef struct bh__call {
     uint32_t *names[4]; /* on the device: two for names of stalled elements, which take turns, and
                            two of the kernels' own */
     int may_grow;
+    int stays;        /* the table does not shrink now */
     int scarce;       /* there is less room than new keys, and the table cannot grow for them */
     uint32_t vain;    /* how often in a row the policy could place none of the elements it got */
     bh_status why;    /* why elements are refused */
@@ -86,6 +87,13 @@ uint64_t bh__call_part_most(const bh__call *c);
 
 /* Takes memory for copies of arrays, and on the device for names. Answers 0 or an error. */
 int bh__call_take(bh__call *c);
+
+/* Takes memory on the device for sorting up to `most` elements at a time; where there is none, for a quarter
+ * of that, and so on, but for no fewer than `least`. `bytes` says how much so many elements want. Answers 0
+ * where there is none. bh__sorting_end gives it back, if there is any. */
+typedef uint64_t bh__sorting_bytes(const bh__call *c, uint64_t elements);
+int bh__sorting_begin(bh__call *c, bh__sorting_bytes *bytes, uint64_t most, uint64_t least);
+void bh__sorting_end(bh__call *c);
 
 /* Marks elements as not done, before they are run: those that cannot be done stay so. NULL: does nothing.
  * Answers 0 or an error. */
@@ -117,6 +125,9 @@ bh_status bh__call_look(bh__call *c, uint64_t count);
 /* Runs a part of lookups; once more, when it turns out that some keys are missing and the part's values must
  * be on the device first (`patch` in ferry.c). */
 bh_status bh__call_run_lookups(bh__call *c);
+
+/* Makes a table from which keys have been erased smaller, if it has too few for its size. */
+void bh__call_shrink(bh__call *c);
 
 /* --- stalled.c ----------------------------------------------------------------------------------- */
 
@@ -154,19 +165,17 @@ int bh__call_make_room(bh__call *c, const bh__slot *s);
 /* Takes memory for performing elements key by key. Without it, elements whose order does not count run as
  * they are (BH_WAY_CHANGE). Writes the error sentence. Returns BH_OK or BH_ERR_MEMORY. */
 bh_status bh__by_key_begin(bh__call *c);
-void bh__sorting_end(bh__call *c);
 
 /* Runs the part's elements, which are `count`, key by key. */
 bh_status bh__by_key_change(bh__call *c, uint64_t count);
 
 /* --- by_place.c ---------------------------------------------------------------------------------- */
 
-/* Whether the call's elements, if they are so many, are to be sorted by place, as far as the table's options
- * and its design say. */
+/* Whether the call's elements are to be sorted by operation, or by place, as far as the table's options, its
+ * design and the number of elements say. To be asked when the call's arrays have been entered. */
 int bh__by_place_wanted(const bh__call *c);
 
-/* Takes memory for sorting elements by place; bh__sorting_end gives it back. Answers 0 where there is
- * none: then elements run in the caller's order. */
+/* Takes memory for that. Answers 0 where there is none: then elements run in the caller's order. */
 int bh__by_place_begin(bh__call *c);
 
 /* Runs the part's elements, which are `count`. */

@@ -95,9 +95,17 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = names ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);
-    if (!error && job->slice.erased && table->keys < table->min_keys)
-        table->policy->shrink(table);
+    if (!error && job->slice.erased)
+        bh__call_shrink(c);
     return error;
+}
+
+void bh__call_shrink(bh__call *c)
+{
+    bh_table *table = c->table;
+
+    if (!c->stays && table->keys < table->min_keys)
+        table->policy->shrink(table);
 }
 
 bh_status bh__call_look(bh__call *c, uint64_t count)

@@ -2,8 +2,9 @@
  * Which schedule a call on a GPU gets. First its way (bh__way), for the whole call:
  *
  *     the call                                               its way
- *     with BH_SCHEDULE_REGIONS, in a table of a design       BY_PLACE  by_place.c
- *       that has no schedule of its own for that
+ *     of a design that has no schedule of its own for        BY_PLACE  by_place.c
+ *       BH_SCHEDULE_REGIONS, with that; or mixed, and of
+ *       2^23 elements and more
  *     lookups                                                LOOK
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
@@ -46,12 +47,6 @@ static int many_are_equal(bh__call *c)
     return !error && keys && keys < BH_SAMPLE - EQUAL_MOST;
 }
 
-int bh__by_place_wanted(const bh__call *c)
-{
-    return c->table->options.schedule == BH_SCHEDULE_REGIONS &&
-           (c->table->policy->regions & BH_ON_GPU_SORTED) != 0;
-}
-
 void bh__schedule_choose(bh__call *c)
 {
     const bh_table_options *o = &c->table->options;
@@ -74,7 +69,10 @@ void bh__schedule_choose(bh__call *c)
 
 const char *bh__schedule_name(const bh__call *c, uint64_t schedule)
 {
-    switch (c->way == BH_WAY_BY_PLACE ? BH__CUDA_REGIONS : schedule) {
+    const int by_place =
+        c->way == BH_WAY_BY_PLACE && c->table->options.schedule == BH_SCHEDULE_REGIONS;
+
+    switch (by_place ? BH__CUDA_REGIONS : schedule) {
     case BH__CUDA_LANES: return "cuda-lanes";
     case BH__CUDA_REGIONS: return "cuda-regions";
     case BH__CUDA_EACH + 1: return "cuda-thread";

@@ -205,8 +205,8 @@ bh_status bh__da_split_for(bh__da_table *t, uint64_t keys)
                                                          : BH_DA_NODES_MOST);
 }
 
-/* Merges up to `range` buckets with those that they were split from; there are such. On failure nothing has
- * changed. */
+/* Merges up to `range` buckets with those that they were split from; there are such. On failure no key has
+ * moved. */
 static bh_status merge(bh__da_table *t, uint64_t range)
 {
     bh_table *table = &t->table;

@@ -147,7 +147,7 @@ static int more_room(bh__da_table *t, bh__slice *slice, int *may_grow, bh_status
 
     /* Running slices set room aside that they may not need: now that none runs, there may be some for those
      * who found none. */
-    if (table->room && !(slice->hints & BH_HINT_AGAIN)) {
+    if (table->room && (slice->reasons & BH_REASON_ROOM) && !(slice->hints & BH_HINT_AGAIN)) {
         slice->hints |= BH_HINT_AGAIN;
         return 1;
     }
@@ -216,15 +216,13 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     return out.copied;
 }
 
-static int stats(bh_table *table, bh_table_stats *stats)
+static void stats(bh_table *table, bh_table_stats *stats)
 {
     const bh_da_geometry *g = &bh__da_of(table)->geometry;
 
     stats->chains = bh__da_buckets(g);
-    if (!bh__da_nodes_used(bh__da_of(table), &stats->nodes_used))
-        return 0;
-    stats->nodes_free = g->nodes_most - stats->nodes_used;
-    return 1;
+    if (bh__da_nodes_used(bh__da_of(table), &stats->nodes_used))
+        stats->nodes_free = g->nodes_most - stats->nodes_used;
 }
 
 static const void *typical_page(const bh_table *table)
