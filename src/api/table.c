@@ -317,7 +317,8 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     bh__gate_enter_shared(&t->gate, &table->backend->system);
     all.keys = bh__keys_settled(table);
     all.slots = table->slots;
-    all.max_keys = table->max_keys;
+    /* A design may take more slots when they are wanted, which is growth too. */
+    all.max_keys = table->max_keys < table->slots ? table->max_keys : table->slots;
     bh__bytes_stats(table, &all);
     page = table->policy->typical_page(table);
     all.grows = table->grows;

@@ -198,7 +198,8 @@ static bh_status run_op(bh__call *c, bh_op op, uint64_t first, uint64_t end)
 
     for (i = 0; i < BH_ARRAYS; i++)
         if (all.array[i])
-            c->work.array[i] = all.array[i] + first * c->ferry.array[i].bytes;
+            c->work.array[i] =
+                all.array[i] + first * c->ferry.array[i == BH_ARRAY_VALUES ? c->given : i].bytes;
     c->work.array[BH_ARRAY_OPS] = NULL;
     c->work.op = op;
     c->work.kind = bh__slice_kind_of_op(op);
