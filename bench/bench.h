@@ -100,6 +100,7 @@ void run_dachash_table71(bench *b);
 void run_dachash_fig75(bench *b);
 void run_dachash_fig76(bench *b);
 void run_dachash_fig77(bench *b);
+void run_stadium(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_full(bench *b); /* on the CPU and on a GPU */

@@ -42,6 +42,7 @@ static const struct {
     {"dachash-fig7.5", run_dachash_fig75, run_dachash_fig75, 0, 1},
     {"dachash-fig7.6", run_dachash_fig76, run_dachash_fig76, 0, 1},
     {"dachash-fig7.7", run_dachash_fig77, run_dachash_fig77, 0, 1},
+    {"stadium", run_stadium, NULL, 0, 1},
     {"calls", run_calls, NULL, 0, 1},
     {"threads", run_threads, NULL, 0, 1},
     {"sizes", run_sizes, NULL, 0, 1},
@@ -74,8 +75,8 @@ static const char usage_text[] =
     "  -e, --experiment NAME  one of those below, or all; may be given several times\n"
     "                         (default: operations and growth; on a GPU the first five below)\n"
     "  -d, --device NAME      cpu, or cuda, or cuda:1: a GPU, whose experiments stand at the end\n"
-    "      --design NAME      design of the tables on a GPU: dycuckoo (default), hashfight; what\n"
-    "                         it cannot do there is said, and the rest measured\n"
+    "      --design NAME      design of the tables on a GPU: dycuckoo (default), hashfight, dachash,\n"
+    "                         stadium; what it cannot do there is said, and the rest measured\n"
     "  -n, --keys N           pairs in the table (default 33554432; on a GPU 50000000)\n"
     "  -f, --fill F           fraction of slots in use, at most (default 0.8; on a GPU 0.84)\n"
     "  -w, --widths K,V       bytes of a key and of a value, 4 or 8 each (default 4,4)\n"
@@ -103,6 +104,8 @@ static const char usage_text[] =
     "              the limit; mixes of finds, insertions and erasures; growth\n"
     "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1\n"
     "              the experiments of the DACHash paper, of 4194304 pairs if not told otherwise\n"
+    "  stadium     tables with a ticket-board, 0.8 and 0.95 full, beside the limit of the lines that\n"
+    "              they read of the board and of the slots, and beside tables of DyCuckoo\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
     "  threads     all threads beside one; several callers with calls of 1024 keys\n"

@@ -1,7 +1,7 @@
 /*
  * lines: how many lines of memory a find asks for, counted, in the three states of a table: fresh,
- * grown from capacity 1, and after its keys were turned over three times; and in tables of chains
- * (BH_DACHASH) of three lengths.
+ * grown from capacity 1, and after its keys were turned over three times; in tables of chains
+ * (BH_DACHASH) of three lengths; and in tables with a ticket-board (BH_STADIUM), how many of the slots.
  *
  * This file and the rest of the benchmark, linked with the library's special build for the target
  * `lines`, are the program bulkhash-bench-lines, which does nothing else: its rates mean nothing.
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "tables/stadium/layout.h"
 #include "targets/lines.h"
 
 #define KEYS_MOST (1u << 22)
@@ -18,7 +19,7 @@
 #define HIT_BAR 1.20
 #define MISS_BAR 1.15
 
-uint64_t bh__lines_asked;
+uint64_t bh__lines_asked, bh__lines_inside, bh__lines_range[2];
 
 /* Lines asked for by a find of n keys, per key. */
 static double count_find(bh_table *table, const uint32_t *keys, uint32_t *values, uint64_t n)
@@ -153,6 +154,61 @@ static void run_chains(const bench *b, uint64_t n, uint32_t *keys, uint32_t *val
     }
 }
 
+/* Lines of slots that a lookup of an absent key asks for, in tables with a ticket-board 0.8 full, of one part,
+ * whose slots lie side by side. */
+static void run_tickets(const bench *b, uint64_t n, uint32_t *keys, uint32_t *values, uint32_t salt)
+{
+    /* In theory a search by slot meets 0.8 / (1 - 0.8) taken tickets before a fresh one; one of as many as there
+     * are infos (127, 7, 3) has the key's. By bucket: simulated. */
+    static const struct {
+        const char *name;
+        uint32_t ticket_bits;
+        bh_probe probe;
+        double theory;
+    } kinds[] = {{"slots per miss, 8 bits, bucket", 8, BH_PROBE_BUCKET, 0.115},
+                 {"slots per miss, 8 bits, slot", 8, BH_PROBE_SLOT, 4 / 127.},
+                 {"slots per miss, 4 bits, slot", 4, BH_PROBE_SLOT, 4 / 7.},
+                 {"slots per miss, 2 bits, slot", 2, BH_PROBE_SLOT, 4 / 3.}};
+    uint32_t i;
+
+    n = n < 52000 ? n : 52000;
+    for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        result r = {.experiment = "lines",
+                    .design = "stadium",
+                    .op = "find",
+                    .state = "fresh",
+                    .figure = "lines of slots per key",
+                    .bar_is_most = 1};
+        const bh_st_geometry *g;
+        bh_table_options options;
+        bh_table_stats stats;
+        bh_table *table;
+
+        bh_table_options_init(&options, 4, 4, n);
+        options.design = BH_STADIUM;
+        options.max_fill = 0.8;
+        options.stadium.ticket_bits = kinds[i].ticket_bits;
+        options.stadium.probe = kinds[i].probe;
+        check(bh_table_create(b->context, &options, &table));
+        fill_keys(b, keys, 0, n, salt);
+        insert_keys(b, table, keys, values, n);
+        stats = stats_of(table);
+        fill_keys(b, keys, n * 2, n, salt);
+        g = table->policy->geometry(table);
+        bh__lines_range[0] = g->part[0].slots;
+        bh__lines_range[1] = g->part[0].slots + stats.slots * 8;
+        bh__lines_inside = 0;
+        (void)count_find(table, keys, values, n);
+        r.name = kinds[i].name;
+        r.batch = n;
+        r.bar = 1.2 * kinds[i].theory;
+        result_table(&r, &stats);
+        sample(&r.value, (double)bh__lines_inside / (double)n);
+        print(b, &r);
+        bh_table_destroy(table);
+    }
+}
+
 void run_lines(bench *b)
 {
     const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
@@ -163,6 +219,7 @@ void run_lines(bench *b)
     run_grown(b, n, keys, values, salt);
     run_turned_over(b, n, keys, values, salt);
     run_chains(b, n, keys, values, salt);
+    run_tickets(b, n, keys, values, salt);
     free(keys);
     free(values);
 }

@@ -32,7 +32,7 @@ PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # The order of the sections. A file belongs to an experiment when its name is the experiment's, or
 # begins with it and a hyphen: operations-4-4.jsonl. Files of GPUs hold several experiments each.
-EXPERIMENTS = ("operations growth turnover peers designs hashfight dachash calls threads sizes fills dynamic hostile "
+EXPERIMENTS = ("operations growth turnover peers designs hashfight dachash stadium calls threads sizes fills dynamic hostile "
                "full lines primitives gpu").split()
 
 # What the project's README.md shows: a file of other tables, and which of them, with their headings.

@@ -26,6 +26,7 @@ lines           lines
 hashfight-50M   hashfight   -n 50000000
 hashfight-200M  hashfight   -n 200000000 -r 3
 dachash         dachash     -r 3
+stadium         stadium     -r 3
 designs         designs
 primitives-4-4  primitives  -w 4,4
 primitives-8-8  primitives  -w 8,8
@@ -33,6 +34,7 @@ kmers           kmers
 gpu-dycuckoo    gpu         --design dycuckoo
 gpu-hashfight   gpu         --design hashfight
 gpu-dachash     gpu         --design dachash
+gpu-stadium     gpu         --design stadium
 '
 # The experiment `operations` at each of these is `fills`.
 fills='0.5 0.6 0.7 0.8 0.9 0.95'

@@ -97,7 +97,7 @@ typedef enum bh_op {
 /* The designs. BH_AUTO takes the best one for the options given. */
 typedef enum bh_design {
     BH_AUTO = 0,
-    BH_STADIUM = 1,   /* BH_ERR_UNSUPPORTED in this version */
+    BH_STADIUM = 1,   /* a board of small tickets beside the pairs: see stadium below */
     BH_DACHASH = 2,   /* chains of small arrays of pairs, which nobody moves: see dachash below */
     BH_DYCUCKOO = 3,  /* subtables of one-line buckets, two choices, grows a subtable at a time */
     BH_HASHFIGHT = 4, /* built by one call, looked up by many: see hashfight below */
@@ -124,7 +124,7 @@ typedef enum bh_schedule {
      *   - On a GPU, calls of BH_DYCUCKOO whose elements all insert or all update. Temporary memory: keys,
      *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
-     *   - On a GPU, all calls of BH_DACHASH that are not ordered; mixed calls (bh_apply()) by operation
+     *   - On a GPU, all calls of BH_DACHASH and BH_STADIUM that are not ordered; mixed calls (bh_apply()) by operation
      *     first. Temporary memory: keys, values and 22 bytes for each of up to 2^25 elements. So much is
      *     also taken by BH_SCHEDULE_AUTO, which sorts mixed calls of 2^23 elements and more, in arrays on
      *     the GPU, by operation.
@@ -138,6 +138,21 @@ typedef enum bh_pages {
     BH_PAGES_SMALL = 1, /* pages of the base size, touched at create and reserve */
     BH_PAGES_LAZY = 2   /* pages of the base size, each touched when it is first used */
 } bh_pages;
+
+/* Which slots of a BH_STADIUM table a key may have, in which order. */
+typedef enum bh_probe {
+    BH_PROBE_AUTO = 0,   /* BH_PROBE_BUCKET */
+    BH_PROBE_BUCKET = 1, /* all slots whose tickets lie in one word of the board, then those of its
+                            neighbours, then another line of the board */
+    BH_PROBE_SLOT = 2    /* one slot after the other, anywhere: double hashing, as in the paper */
+} bh_probe;
+
+/* Where the slots of a BH_STADIUM table lie. */
+typedef enum bh_table_memory {
+    BH_TABLE_MEMORY_AUTO = 0, /* in the memory of the context's device */
+    BH_TABLE_MEMORY_DEVICE = 1,
+    BH_TABLE_MEMORY_HOST = 2 /* on a GPU BH_ERR_UNSUPPORTED in this version */
+} bh_table_memory;
 
 typedef struct bh_context bh_context;
 typedef struct bh_table bh_table;
@@ -296,6 +311,28 @@ typedef struct bh_table_options {
                                 default 64 */
         uint32_t reserved; /* 0 */
     } dachash;
+    /*
+     * BH_STADIUM: for lookups of which many are of absent keys, and for tables that are to be filled to the
+     * last slots.
+     *
+     *   - A board has a ticket of a few bits for each slot, which says whether the slot is taken and has
+     *     some bits of its key's hash. Most lookups of absent keys read the board alone, which is a ninth of
+     *     the table with 4+4-byte pairs, and may lie in a cache.
+     *   - max_fill is at most 1; default 0.8. Near 1, and in tables of which many keys have been erased,
+     *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again.
+     *   - min_fill is at most half of max_fill, default a quarter of it.
+     *   - A large table is 64 parts, of which one at a time grows or shrinks. While a part does, it is there
+     *     twice.
+     */
+    struct {
+        uint32_t
+            ticket_bits; /* 1, 2, 4 or 8; default 8. Tickets of 1 and 2 bits take one bit more each,
+                                 for what the paper's tables do without: erasing and concurrent writers */
+        bh_probe probe;
+        bh_table_memory table_memory;
+        uint32_t reserved;     /* 0 */
+        const char *file_path; /* NULL; slots in files are BH_ERR_UNSUPPORTED in this version */
+    } stadium;
 } bh_table_options;
 
 /*
@@ -572,6 +609,9 @@ typedef struct bh_table_stats {
     uint64_t chains;     /* buckets, each of which has its first node in place */
     uint64_t nodes_used; /* further nodes, in chains */
     uint64_t nodes_free; /* further nodes, in none; with nodes_used, all that there are */
+    /* BH_STADIUM, else 0. */
+    uint64_t board_bytes;    /* of bytes_total, those of the board and the bounds of searches */
+    uint64_t tickets_erased; /* tickets of slots that are free, but have had a key */
 } bh_table_stats;
 
 /*

@@ -12,6 +12,7 @@
 #include "tables/dycuckoo/design.h"
 #include "tables/hashfight/design.h"
 #include "tables/dachash/design.h"
+#include "tables/stadium/design.h"
 
 #ifdef BH_MORE_DESIGNS
 #include BH_MORE_DESIGNS

@@ -40,6 +40,15 @@ BH_FN void bh_line_stream(void *to, const void *from)
     _mm256_stream_si256((__m256i *)to + 1, _mm256_load_si256((const __m256i *)from + 1));
 }
 
+BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
+{
+    const __m256i wanted = _mm256_set1_epi8((char)byte);
+    const uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(line.low, wanted));
+    const uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(line.high, wanted));
+
+    return (uint64_t)high << 32 | low;
+}
+
 /* Streaming stores are the only ones that x86-64 does not keep in order by itself. */
 BH_FN void bh_stream_end(void)
 {

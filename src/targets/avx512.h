@@ -50,6 +50,11 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return mask >> first & ((1u << count) - 1);
 }
 
+BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
+{
+    return _mm512_cmpeq_epi8_mask(line.words, _mm512_set1_epi8((char)byte));
+}
+
 /* Packed in a register: a compressing store to memory is slow on some processors. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {

@@ -192,6 +192,12 @@ BH_FN uint64_t bh_take64(void *p, uint64_t value)
     return bh_cuda_share64(before);
 }
 
+BH_FN void bh_release_add64(void *p, uint64_t value)
+{
+    if (bh_cuda_lane() == 0)
+        asm volatile("red.release.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+}
+
 /* No prefetch: while a warp waits for memory, the multiprocessor runs its other warps. */
 BH_FN void bh_bring(const void *p)
 {
@@ -211,6 +217,11 @@ BH_FN void bh_bring_answer(const void *p)
 BH_FN uint32_t bh_first(uint32_t mask)
 {
     return (uint32_t)__ffs((int)mask) - 1;
+}
+
+BH_FN uint32_t bh_first64(uint64_t mask)
+{
+    return (uint32_t)__ffsll((long long)mask) - 1;
 }
 
 BH_FN uint32_t bh_count(uint32_t mask)

@@ -85,6 +85,11 @@ BH_FN uint64_t bh_take64(void *p, uint64_t value)
     return bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
 }
 
+BH_FN void bh_release_add64(void *p, uint64_t value)
+{
+    bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELEASE);
+}
+
 /* Threads of a CPU do not run in lockstep. */
 BH_FN int bh_turn(uint32_t refused)
 {
@@ -115,6 +120,11 @@ BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
 BH_FN uint32_t bh_first(uint32_t mask)
 {
     return (uint32_t)__builtin_ctz(mask);
+}
+
+BH_FN uint32_t bh_first64(uint64_t mask)
+{
+    return (uint32_t)__builtin_ctzll(mask);
 }
 
 BH_FN uint32_t bh_count(uint32_t mask)

@@ -16,10 +16,16 @@
  * resets it while no call runs. */
 extern uint64_t bh__lines_asked;
 
+/* Of these, how many were in a range of addresses, which that program sets. */
+extern uint64_t bh__lines_inside, bh__lines_range[2];
+
 BH_FN void bh_bring(const void *p)
 {
-    (void)p;
+    const uint64_t at = (uint64_t)(uintptr_t)p;
+
     bh__atomic_add(&bh__lines_asked, 1, __ATOMIC_RELAXED);
+    if (at >= bh__lines_range[0] && at < bh__lines_range[1])
+        bh__atomic_add(&bh__lines_inside, 1, __ATOMIC_RELAXED);
 }
 
 BH_FN void bh_bring_to_write(const void *p)

@@ -31,6 +31,7 @@
  *                              lane does it, all lanes get the answer
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
  *   bh_take64(p, value)        the same, and answers what was there before
+ *   bh_release_add64(p, value) adds with release: earlier accesses stay before it
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so
@@ -87,7 +88,10 @@
  *   bh_line_match32(line, first, count, key)   bit i is set where 4-byte word first + i of the line
  *   bh_line_match64(line, first, count, key)   equals key, i < count (8-byte words in the second);
  *                                              first and count are constants
+ *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`; of the targets that run on
+ *                              a CPU alone
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
+ *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_count(mask)             number of set bits
  *   bh_multiply(a, b, &high)   the lower 64 bits of the product, and the upper ones
  *

@@ -45,6 +45,22 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return mask;
 }
 
+BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
+{
+    uint64_t mask = 0;
+    uint32_t i;
+
+    for (i = 0; i < 64; i++) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        const uint32_t shift = ~i % 8 * 8;
+#else
+        const uint32_t shift = i % 8 * 8;
+#endif
+        mask |= (uint64_t)((line.word[i / 8] >> shift & 255) == byte) << i;
+    }
+    return mask;
+}
+
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
     bh_pack32_plain(to, from, count, mask);

@@ -97,11 +97,11 @@ for experiment in operations growth host limits; do
 done
 
 # A design that this GPU does not have says so in every line and goes on.
-expect_success "$BULKHASH" "${few[@]}" --design stadium
+expect_success "$BULKHASH" "${few[@]}" --design workingset
 (($(grep -c 'not supported$' "$out") >= 25)) ||
-    failed "bench --design stadium: $(cat "$out")"
-expect_success "$BULKHASH" "${few[@]}" --design stadium --json
-fields='"design":"stadium",.*"mops":null,.*"figure":"not supported","value":null'
+    failed "bench --design workingset: $(cat "$out")"
+expect_success "$BULKHASH" "${few[@]}" --design workingset --json
+fields='"design":"workingset",.*"mops":null,.*"figure":"not supported","value":null'
 grep '"experiment":"host"' "$out" | grep -v "$fields" &&
-    failed "bench --design stadium --json: $(cat "$out")"
+    failed "bench --design workingset --json: $(cat "$out")"
 finish

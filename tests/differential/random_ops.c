@@ -70,6 +70,14 @@ static void vary_dachash(bh_table_options *options, rng *random)
     options->dachash.node_bytes = 32u << random_below(random, 3);
 }
 
+static void vary_stadium(bh_table_options *options, rng *random)
+{
+    options->stadium.ticket_bits = 1u << random_below(random, 4);
+    options->stadium.probe = (bh_probe)random_below(random, BH_PROBE_SLOT + 1);
+    if (random_below(random, 8) == 0)
+        options->max_fill = 1;
+}
+
 static void vary_nothing(bh_table_options *options, rng *random)
 {
     (void)random;
@@ -81,9 +89,11 @@ static const subject subjects[] = {
     {"dycuckoo on cpu", "cpu", BH_DYCUCKOO, vary_dycuckoo, schedule_by_region},
     {"hashfight on cpu", "cpu", BH_HASHFIGHT, vary_hashfight, schedule_by_region},
     {"dachash on cpu", "cpu", BH_DACHASH, vary_dachash, schedule_by_region},
+    {"stadium on cpu", "cpu", BH_STADIUM, vary_stadium, schedule_by_region},
     {"dycuckoo on cuda", "cuda", BH_DYCUCKOO, vary_dycuckoo, schedule_by_region},
     {"hashfight on cuda", "cuda", BH_HASHFIGHT, vary_hashfight, NULL},
     {"dachash on cuda", "cuda", BH_DACHASH, vary_dachash, schedule_by_region},
+    {"stadium on cuda", "cuda", BH_STADIUM, vary_stadium, schedule_by_region},
 };
 
 /* Whether more keys are coming than going. */

@@ -22,7 +22,7 @@
 #define HIT_BAR 1.20
 #define MISS_BAR 1.15
 
-uint64_t bh__lines_asked;
+uint64_t bh__lines_asked, bh__lines_inside, bh__lines_range[2];
 
 static bh_context *context;
 

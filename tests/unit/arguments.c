@@ -224,7 +224,7 @@ static void extreme_fills(void **state)
 
 static void unknown_enums(void **state)
 {
-    static const bh_design absent[] = {BH_STADIUM, BH_WORKINGSET};
+    static const bh_design absent[] = {BH_WORKINGSET};
     bh_table_options options;
     (void)state;
 

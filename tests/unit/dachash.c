@@ -6,9 +6,8 @@
  */
 #include <string.h>
 
-#include "support/batch.h"
 #include "support/check.h"
-#include "support/random.h"
+#include "support/play.h"
 #include "support/tables.h"
 
 #define BH_TARGET_SCALAR 1
@@ -58,63 +57,9 @@ static chains check_nodes(const bh_table *table)
     return count;
 }
 
-/* Keys first .. first + n - 1 of all; element i has value first + i. */
-static batch numbered(test_widths widths, uint64_t first, uint64_t n)
+static void inspect(const bh_table *table)
 {
-    batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
-
-    for (uint64_t i = 0; i < n; i++) {
-        batch_set(&all, i, random_key(widths.key_bytes, 815, first + i), first + i);
-    }
-    return all;
-}
-
-static void call_numbered(bh_table *table, test_widths widths, bh_op op, uint64_t first, uint64_t n,
-                          uint8_t outcome)
-{
-    batch all = numbered(widths, first, n);
-
-    check_status(batch_call(table, (int)op, &all), BH_OK);
-    batch_check_all(&all, outcome);
-    batch_free(&all);
-}
-
-/* Calls of up to 300 keys, inserting, adding or erasing, with a compact now and then. */
-static void play(const bh_table_options *options, uint64_t seed)
-{
-    const uint32_t key_bytes = options->key_bytes, value_bytes = options->value_bytes;
-    static const bh_op ops[] = {BH_INSERT, BH_INSERT, BH_FIND_OR_INSERT, BH_UPDATE, BH_ERASE};
-    const uint64_t most = test_scaled(2000);
-    bh_table *table = table_with(context, options);
-    rng random = random_start(seed);
-    model *map = model_new();
-
-    for (uint32_t call = 0; call < 60; call++) {
-        const bh_op op = ops[random_below(&random, TEST_COUNT(ops))];
-        batch some = batch_new(key_bytes, value_bytes, 1 + random_below(&random, 300));
-        const uint64_t first = random_below(&random, most);
-
-        for (uint64_t i = 0; i < some.n; i++) {
-            batch_set(&some, i, random_key(key_bytes, 815, first + i), random_next(&random));
-        }
-        for (uint64_t i = 0; i < some.n; i++) {
-            uint64_t value = batch_value(&some, i);
-            some.ops[i] = (uint8_t)model_apply(map, op, value_bytes, batch_key(&some, i), &value);
-        }
-        check_status(batch_call(table, (int)op, &some), BH_OK);
-        for (uint64_t i = 0; i < some.n; i++) {
-            check(some.outcomes[i] == some.ops[i], "node of %u bytes: outcome %u instead of %u",
-                  options->dachash.node_bytes, some.outcomes[i], some.ops[i]);
-        }
-        batch_free(&some);
-        if (call % 20 == 19) {
-            check_status(bh_compact(table), BH_OK);
-        }
-        (void)check_nodes(table);
-    }
-    table_check_equals_model(table, key_bytes, value_bytes, map);
-    model_free(map);
-    bh_table_destroy(table);
+    (void)check_nodes(table);
 }
 
 static void nodes_of_every_size(void **state)
@@ -132,7 +77,7 @@ static void nodes_of_every_size(void **state)
                 }
                 options.dachash.node_bytes = bytes;
                 options.max_fill = fills[f];
-                play(&options, test_seed() + bytes);
+                play_random(context, &options, test_seed() + bytes, inspect);
             }
         }
     }
@@ -187,10 +132,10 @@ static void holes_are_used_again(void **state)
         options.min_fill = -1;
         table = table_with(context, &options);
         bytes = table_stats(table).bytes_total;
-        call_numbered(table, widths, BH_INSERT, 0, n, BH_INSERTED);
+        play_call(table, widths, BH_INSERT, 0, n, BH_INSERTED);
         for (uint64_t from = 0; from < 3 * n; from += part) {
-            call_numbered(table, widths, BH_ERASE, from, part, BH_ERASED);
-            call_numbered(table, widths, BH_INSERT, from + n, part, BH_INSERTED);
+            play_call(table, widths, BH_ERASE, from, part, BH_ERASED);
+            play_call(table, widths, BH_INSERT, from + n, part, BH_INSERTED);
         }
         (void)check_nodes(table);
         check(table_stats(table).grows == 0, "it grew");
@@ -216,10 +161,10 @@ static void compact_returns_nodes(void **state)
         options.min_fill = -1;
         options.max_fill = 4;
         table = table_with(context, &options);
-        call_numbered(table, widths, BH_INSERT, 0, n, BH_INSERTED);
+        play_call(table, widths, BH_INSERT, 0, n, BH_INSERTED);
         before = check_nodes(table);
         bytes = table_stats(table).bytes_total;
-        call_numbered(table, widths, BH_ERASE, 0, n - n / 16, BH_ERASED);
+        play_call(table, widths, BH_ERASE, 0, n - n / 16, BH_ERASED);
         check(check_nodes(table).nodes == before.nodes, "erasing has changed chains");
         check_status(bh_compact(table), BH_OK);
         after = check_nodes(table);
@@ -227,9 +172,9 @@ static void compact_returns_nodes(void **state)
               (unsigned long long)after.nodes, (unsigned long long)before.nodes);
         check(table_stats(table).bytes_total * 4 < bytes, "%llu of %llu bytes are left",
               (unsigned long long)table_stats(table).bytes_total, (unsigned long long)bytes);
-        call_numbered(table, widths, BH_FIND, n - n / 16, n / 16, BH_FOUND);
-        call_numbered(table, widths, BH_FIND, 0, n - n / 16, BH_MISSING);
-        call_numbered(table, widths, BH_INSERT, 0, n - n / 16, BH_INSERTED);
+        play_call(table, widths, BH_FIND, n - n / 16, n / 16, BH_FOUND);
+        play_call(table, widths, BH_FIND, 0, n - n / 16, BH_MISSING);
+        play_call(table, widths, BH_INSERT, 0, n - n / 16, BH_INSERTED);
         (void)check_nodes(table);
         bh_table_destroy(table);
     }
@@ -288,7 +233,7 @@ static void full_in_a_mixed_call(void **state)
         bh_table_destroy(table);
         table = table_with(context, &options);
         there = table_stats(table).max_keys / 2;
-        call_numbered(table, widths, BH_INSERT, 0, there, BH_INSERTED);
+        play_call(table, widths, BH_INSERT, 0, there, BH_INSERTED);
         for (uint64_t i = 0; i < mix.n; i++) {
             const bool old = i % 3 != 0;
             const uint64_t number = old ? i % there : there + i;
@@ -338,14 +283,14 @@ static void compact_within_a_budget(void **state)
         options.min_fill = -1;
         table = table_with(context, &options);
         for (uint64_t k = 0; k < n; k += 1000) {
-            batch all = numbered(widths, k, 1000);
+            batch all = play_numbered(widths, k, 1000);
 
             (void)batch_call(table, BH_INSERT, &all);
             batch_free(&all);
         }
         stats = table_stats(table);
         check(stats.bytes_total <= bytes, "beyond its budget");
-        call_numbered(table, widths, BH_ERASE, 0, n / 8 * 3, BH_ERASED);
+        play_call(table, widths, BH_ERASE, 0, n / 8 * 3, BH_ERASED);
         check_status(bh_compact(table), BH_OK);
         check(table_stats(table).keys * 4 > table_stats(table).max_keys, "%llu keys, room for %llu",
               (unsigned long long)table_stats(table).keys,
@@ -354,7 +299,7 @@ static void compact_within_a_budget(void **state)
         const uint64_t reserved = stats.max_keys / 4 * 3;
         check_status(bh_reserve(table, reserved), BH_OK);
         stats = table_stats(table);
-        call_numbered(table, widths, BH_INSERT, 0, reserved - stats.keys, BH_INSERTED);
+        play_call(table, widths, BH_INSERT, 0, reserved - stats.keys, BH_INSERTED);
         check(table_stats(table).bytes_total == stats.bytes_total,
               "%llu bytes were not enough, but %llu", (unsigned long long)stats.bytes_total,
               (unsigned long long)table_stats(table).bytes_total);
@@ -375,21 +320,21 @@ static void shrinks_and_grows(void **state)
         bh_table_stats most, least;
 
         for (uint64_t from = 0; from < n; from += part) {
-            call_numbered(table, widths, BH_INSERT, from, part, BH_INSERTED);
+            play_call(table, widths, BH_INSERT, from, part, BH_INSERTED);
         }
         most = table_stats(table);
         check(most.keys_moved <= 2 * n, "%llu keys were moved for %llu",
               (unsigned long long)most.keys_moved, (unsigned long long)n);
         for (uint64_t from = 0; from < n - part; from += part) {
-            call_numbered(table, widths, BH_ERASE, from, part, BH_ERASED);
+            play_call(table, widths, BH_ERASE, from, part, BH_ERASED);
             (void)check_nodes(table);
         }
         least = table_stats(table);
         check(least.shrinks > 0 && least.bytes_total * 2 < most.bytes_total,
               "%llu bytes of %llu after %llu halvings", (unsigned long long)least.bytes_total,
               (unsigned long long)most.bytes_total, (unsigned long long)least.shrinks);
-        call_numbered(table, widths, BH_FIND, n - part, part, BH_FOUND);
-        call_numbered(table, widths, BH_INSERT, 0, n - part, BH_INSERTED);
+        play_call(table, widths, BH_FIND, n - part, part, BH_FOUND);
+        play_call(table, widths, BH_INSERT, 0, n - part, BH_INSERTED);
         (void)check_nodes(table);
         bh_table_destroy(table);
     }

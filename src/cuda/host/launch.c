@@ -151,7 +151,8 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         count = job.stalled_count;
         if (status || !count)
             return status;
-        if (!c->may_grow && !c->table->room) {
+        if (!c->may_grow && !c->table->room &&
+            !(job.slice.reasons & ~(BH_REASON_ROOM | BH_REASON_PLACE))) {
             /* If there was no room from the beginning, no key has moved, and all elements that stalled
              * do need room. Otherwise they are launched once more, to be sure of that. */
             if (!job.room) {

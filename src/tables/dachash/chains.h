@@ -52,7 +52,7 @@ BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) *chain, uint64_t *s
     free = bh_first(free);
     chain->header |= 1ull << free;
     if (BH_DA_IS_PAIR) {
-        bh_write64(BH_DA(key_at)(chain->node, free), bh_da_pair(key, value));
+        bh_write64(BH_DA(key_at)(chain->node, free), bh_pair(key, value));
         return;
     }
     BH_WRITE_KEY(BH_DA(key_at)(chain->node, free), key);

@@ -65,34 +65,6 @@ BH_FN uint64_t bh_da_pop(const bh_da_geometry *g)
     return 0;
 }
 
-/* A narrow pair as one word: the key is at the lower address. */
-BH_FN uint64_t bh_da_pair(uint64_t key, uint64_t value)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return key << 32 | (uint32_t)value;
-#else
-    return value << 32 | (uint32_t)key;
-#endif
-}
-
-BH_FN uint32_t bh_da_pair_key(uint64_t pair)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint32_t)(pair >> 32);
-#else
-    return (uint32_t)pair;
-#endif
-}
-
-BH_FN uint32_t bh_da_pair_value(uint64_t pair)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint32_t)pair;
-#else
-    return (uint32_t)(pair >> 32);
-#endif
-}
-
 #endif
 
 /* The key at a position of a node, and its value. */
@@ -127,7 +99,7 @@ BH_FN void BH_DA(publish)(const bh_da_geometry *g, uint64_t node, uint32_t posit
                           BH_VALUE value)
 {
     if (BH_DA_IS_PAIR) {
-        bh_write64(BH_DA(key_at)(node, position), bh_da_pair(key, value));
+        bh_write64(BH_DA(key_at)(node, position), bh_pair(key, value));
         return;
     }
     if (!BH_DA_IS_NARROW)

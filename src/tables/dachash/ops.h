@@ -58,6 +58,7 @@
 #include "tables/answer.h"
 #include "tables/dachash/layout.h"
 #include "tables/effect.h"
+#include "tables/pair.h"
 #include "tables/table.h"
 
 #define BH_DA(name) BH_NAME(bh_da_##name)

@@ -84,9 +84,9 @@ BH_FN bh_answer BH_DA(found)(const bh__slice *slice, BH_DA(op) *op, uint32_t kin
     if (answers && BH_DA_IS_PAIR) {
         const uint64_t pair = bh_load64(BH_DA(key_at)(node, position));
 
-        if (bh_da_pair_key(pair) != op->key)
+        if (bh_pair_key(pair) != op->key)
             return BH_RETRY;
-        value = (BH_VALUE)bh_da_pair_value(pair);
+        value = (BH_VALUE)bh_pair_value(pair);
     } else if (answers) {
         value = BH_LOAD_VALUE(BH_DA(value_at)(g, node, position));
     }
@@ -134,7 +134,7 @@ BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64
     if (BH_OP_REDUCES(kind))
         value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(place), value);
     if (BH_DA_IS_PAIR)
-        bh_write64(BH_DA(key_at)(op->node, position), bh_da_pair(op->key, value));
+        bh_write64(BH_DA(key_at)(op->node, position), bh_pair(op->key, value));
     else
         BH_WRITE_VALUE(place, value);
     return header;

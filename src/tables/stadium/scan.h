@@ -1,0 +1,167 @@
+/*
+ * Stadium hashing, the passes, with the gate held alone: pairs go to other parts; which parts stalled elements
+ * belong to; erased tickets are counted; export. And where the paths of keys begin. An include-template that
+ * ops.h includes.
+ */
+
+/* The ready tickets of a word, when no ticket is claimed. */
+BH_FN uint64_t BH_ST(taken)(const bh_st_geometry *g, uint64_t word)
+{
+    return ((word & g->lows) << (g->width - 1)) & ~bh_st_alike(g, word, BH_ST_ERASED);
+}
+
+/* Puts a pair, whose key is nowhere in the table, into the first fresh slot of its path. Answers 0 when there
+ * is none. */
+BH_FN int BH_ST(place)(const bh_st_geometry *g, BH_KEY key, BH_VALUE value)
+{
+    const bh_hash h = bh_hash_key(key, &g->seed);
+    const bh_st_part *part = bh_st_part_of(g, &h);
+    const uint64_t ready = bh_st_ready(g, &h);
+    bh_st_path path = bh_st_begin(part, &h);
+
+    do {
+        const uint64_t number = bh_st_word(g, &path, &h), at = part->board + number * 8;
+        uint64_t word = bh_load64(bh_st_at(at)), fresh;
+
+        while ((fresh = bh_st_zeros(g, word) & bh_st_considered(g, &path)) != 0) {
+            const uint32_t bit = bh_st_first(g, fresh);
+
+            if (bh_swap_if64(bh_st_at(at), word, word + (ready << bit))) {
+                while (path.steps && !bh_st_raise(part, bh_st_home(g, part, &h), path.steps))
+                    ;
+                BH_ST(store)
+                (part->slots + ((number * g->group + bh_st_index(g, bit)) << BH_ST_SHIFT), key,
+                 value);
+                return 1;
+            }
+            word = bh_load64(bh_st_at(at));
+        }
+    } while (bh_st_go_on(g, part, &path, &h));
+    return 0;
+}
+
+/* BH_ST_PASS_REHASH. Paths begin in the order of the same bits of the hash in parts of all sizes, so the
+ * pairs of neighbouring words go to neighbouring words. */
+BH_FN void BH_ST(rehash_words)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_st_rehash *job = (bh_st_rehash *)argument;
+    const bh_st_geometry *g = job->geometry;
+    uint64_t moved = 0, refused = 0, i;
+
+    for (i = first; i < first + count; i++) {
+        uint64_t taken = BH_ST(taken)(g, bh_read64(bh_st_at(job->from.board + i * 8)));
+
+        for (; taken; taken &= taken - 1) {
+            const uint64_t number = i * g->group + bh_st_index(g, bh_st_first(g, taken));
+            const uint64_t slot = job->from.slots + (number << BH_ST_SHIFT);
+
+            if (BH_ST(place)(g, BH_READ_KEY(bh_st_at(slot)),
+                             BH_VALUE_BYTES ? BH_READ_VALUE(BH_ST(value_of)(slot)) : 0))
+                moved++;
+            else
+                refused++;
+        }
+    }
+    bh_add64(&job->moved, moved);
+    bh_add64(&job->refused, refused);
+}
+
+/* BH_ST_PASS_FULL. */
+BH_FN void BH_ST(find_full)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_st_full *job = (bh_st_full *)argument;
+    const bh_st_geometry *g = job->geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->keys;
+    uint64_t parts = 0, i;
+
+    (void)first;
+    (void)count;
+    for (i = 0; i < job->count; i++) {
+        const bh_hash h = bh_hash_key(keys[job->list[i]], &g->seed);
+
+        parts |= 1ull << (bh_st_part_of(g, &h) - g->part);
+    }
+    job->parts = parts;
+}
+
+/* BH_ST_PASS_ERASED. */
+BH_FN void BH_ST(count_erased)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_st_erased *job = (bh_st_erased *)argument;
+    const bh_st_geometry *g = job->geometry;
+    uint64_t erased = 0, i;
+
+    for (i = first; i < first + count; i++) {
+        const uint64_t set = bh_st_alike(g, bh_read64(bh_st_at(job->board + i * 8)), BH_ST_ERASED);
+
+        erased += bh_count((uint32_t)set) + bh_count((uint32_t)(set >> 32));
+    }
+    bh_add64(&job->erased, erased);
+}
+
+/* The slots of a word that are to be exported, as bits by their order. */
+BH_FN uint32_t BH_ST(exported)(const bh__export *job, uint64_t board, uint64_t number)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)job->geometry;
+    uint64_t taken = BH_ST(taken)(g, bh_read64(bh_st_at(board + number * 8)));
+    uint32_t slots = 0;
+
+    for (; taken; taken &= taken - 1)
+        slots |= 1u << bh_st_index(g, bh_st_first(g, taken));
+    return bh_export_used(job, number, slots);
+}
+
+/* BH_ST_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
+BH_FN void BH_ST(export_parts)(void *argument, uint64_t first, uint64_t count)
+{
+    bh__export *job = (bh__export *)argument;
+    const bh_st_geometry *g = (const bh_st_geometry *)job->geometry;
+    const bh_st_part *from = &g->part[job->lines];
+    BH_KEY *keys = (BH_KEY *)job->keys;
+    BH_VALUE *values = (BH_VALUE *)job->values;
+    uint64_t part, number;
+
+    for (part = first; part < first + count; part++) {
+        const uint64_t end = bh_export_part(job, part, &number);
+        uint64_t there = 0, to, last, i;
+
+        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
+        for (i = number; i < end && there <= job->room; i++)
+            there += bh_count(BH_ST(exported)(job, from->board, i));
+        to = bh_take64(&job->taken, there);
+        last = to + there < job->room ? to + there : job->room;
+        for (; number < end; number++) {
+            uint32_t slots = BH_ST(exported)(job, from->board, number);
+
+            for (; slots; slots &= slots - 1) {
+                const uint32_t index = bh_first(slots);
+                const uint64_t slot = from->slots + ((number * g->group + index) << BH_ST_SHIFT);
+
+                if (to == last) {
+                    job->stop = number;
+                    job->stop_slot = index;
+                    number = end;
+                    break;
+                }
+                keys[to] = BH_READ_KEY(bh_st_at(slot));
+                if (BH_VALUE_BYTES && values)
+                    values[to] = BH_READ_VALUE(BH_ST(value_of)(slot));
+                to++;
+            }
+        }
+    }
+}
+
+/* BH_ST_PASS_PLACES. */
+BH_FN void BH_ST(find_places)(void *argument, uint64_t first, uint64_t count)
+{
+    const bh__places *job = (const bh__places *)argument;
+    const bh_st_geometry *g = (const bh_st_geometry *)job->geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->keys;
+    const uint32_t bits = bh_first(g->whole);
+    uint64_t i;
+
+    for (i = first; i < first + count; i++)
+        job->places[i] = bh_hash_place(bh_hash_key(keys[i], &g->seed).one, g->whole - 1, bits) >>
+                         (32 - job->bits);
+}
