@@ -147,11 +147,16 @@ typedef enum bh_probe {
     BH_PROBE_SLOT = 2    /* one slot after the other, anywhere: double hashing, as in the paper */
 } bh_probe;
 
-/* Where the slots of a BH_STADIUM table lie. */
+/* Where the slots of a BH_STADIUM table on a GPU lie; its board lies in the GPU's memory. (On cores all is
+ * in the host's memory, whatever is named here.) */
 typedef enum bh_table_memory {
-    BH_TABLE_MEMORY_AUTO = 0, /* in the memory of the context's device */
-    BH_TABLE_MEMORY_DEVICE = 1,
-    BH_TABLE_MEMORY_HOST = 2 /* on a GPU BH_ERR_UNSUPPORTED in this version */
+    BH_TABLE_MEMORY_AUTO =
+        0, /* in the GPU's memory as long as there is room within max_device_bytes,
+                                   then in the host's: a part of the table has all its slots in one */
+    BH_TABLE_MEMORY_DEVICE = 1, /* in the GPU's memory alone */
+    BH_TABLE_MEMORY_HOST =
+        2 /* in the host's memory: pinned, and read and written by the GPU over the
+                                   bus. BH_ERR_UNSUPPORTED where the GPU cannot do that */
 } bh_table_memory;
 
 typedef struct bh_context bh_context;
@@ -323,6 +328,9 @@ typedef struct bh_table_options {
      *   - min_fill is at most half of max_fill, default a quarter of it.
      *   - A large table is 64 parts, of which one at a time grows or shrinks. While a part does, it is there
      *     twice.
+     *   - On a GPU a table can be larger than the GPU's memory (table_memory): then lookups of absent keys
+     *     still read the board, and only those of present keys go to the host's memory. Of that a table
+     *     takes max_host_bytes at most or, where that is 0, half of what the machine has.
      */
     struct {
         uint32_t

@@ -82,6 +82,22 @@ static uint64_t available_bytes(void)
     return bytes;
 }
 
+/* A container's limit stands in the file of its control group, "max" where it has none. */
+uint64_t bh__machine_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    uint64_t bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    unsigned long long most;
+
+    if (!file)
+        return bytes;
+    if (fscanf(file, "%llu", &most) == 1 && most < bytes)
+        bytes = most;
+    fclose(file);
+    return bytes;
+}
+
 /*
  * Linux overcommits memory, and kills a process that uses more than there is. Memory that will be touched
  * at once is therefore compared with what is available; lazy memory is not.

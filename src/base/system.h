@@ -7,4 +7,7 @@
 #define BH__PAGE_SMALL 4096ull
 #define BH__PAGE_HUGE (2ull << 20)
 
+/* The memory of the machine, or as much of it as this process may have; 0: the system does not say. */
+uint64_t bh__machine_bytes(void);
+
 #endif

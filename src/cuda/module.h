@@ -118,6 +118,11 @@ typedef struct bh__cuda_module {
     /* Pinned host memory, which copies need not stage. */
     int (*allocate_pinned)(bh__gpu *gpu, uint64_t bytes, void **memory);
     int (*release_pinned)(bh__gpu *gpu, void *memory);
+    /* Pins the host's memory where it lies, so that kernels read and write it in place, at the host's
+     * addresses; `*pins` answers whether this GPU can. Unpinning waits for all that has been queued. */
+    int (*can_pin)(bh__gpu *gpu, int *pins);
+    int (*pin)(bh__gpu *gpu, void *memory, uint64_t bytes);
+    int (*unpin)(bh__gpu *gpu, void *memory);
     int (*fill)(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes);
     /* From anywhere to anywhere. Host memory stays as it is until a wait. */
     int (*copy)(bh__gpu *gpu, uint32_t lane, void *to, const void *from, uint64_t bytes);

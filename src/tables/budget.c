@@ -15,12 +15,20 @@ static kind kind_of(const bh_table *table, bh_tier tier)
     }
 }
 
-static uint64_t budget_of(const bh_table *table, bh_tier tier)
+/* What the options say; 0: nothing. */
+static uint64_t named_budget(const bh_table *table, bh_tier tier)
 {
     const bh_table_options *o = &table->options;
     const uint64_t budgets[] = {o->max_device_bytes, o->max_host_bytes, o->max_file_bytes};
 
     return budgets[kind_of(table, tier)];
+}
+
+static uint64_t budget_of(const bh_table *table, bh_tier tier)
+{
+    const uint64_t named = named_budget(table, tier);
+
+    return !named && tier == BH_TIER_HOST ? table->backend->far_most : named;
 }
 
 int bh__over_budget(const bh_table *table, bh_tier tier, uint64_t kept, uint64_t more)
@@ -39,8 +47,9 @@ bh_status bh__fail_over(const bh_table *table, bh_tier tier, uint64_t bytes)
 {
     static const char *const names[] = {"device", "host", "file"};
 
-    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes allows %llu",
+    return bh__fail(BH_ERR_FULL, "the table would need %llu bytes, and max_%s_bytes%s allows %llu",
                     (unsigned long long)bytes, names[kind_of(table, tier)],
+                    named_budget(table, tier) ? "" : ", which is 0,",
                     (unsigned long long)budget_of(table, tier));
 }
 

@@ -5,8 +5,8 @@
  *
  *     tier          on cores            on a GPU
  *     near          max_host_bytes      max_device_bytes
- *     host          (near memory is     max_host_bytes
- *                    the host's)
+ *     host          (near memory is     max_host_bytes; where that is 0,
+ *                    the host's)        half of the machine's memory
  *     file          max_file_bytes      max_file_bytes
  */
 #ifndef BH_TABLES_BUDGET_H

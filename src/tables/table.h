@@ -259,6 +259,10 @@ struct bh__backend {
     bh_system system;
     bh__memory memory; /* near memory, in which tables lie */
     bh__memory host;   /* the host's; on cores the same as `memory` */
+    bh__memory far; /* the host's where a GPU reads and writes it in place: pinned, and not zeroed
+                        * again when it has been used. On cores the same as `memory` */
+    uint64_t far_most; /* how much of it a table may have that names no budget; 0: the GPU cannot
+                        * reach the host's memory */
     bh_executor executor;
     const char *target;
     const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */

@@ -198,6 +198,11 @@ BH_FN void bh_release_add64(void *p, uint64_t value)
         asm volatile("red.release.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
+BH_FN void bh_fence_far(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
 /* No prefetch: while a warp waits for memory, the multiprocessor runs its other warps. */
 BH_FN void bh_bring(const void *p)
 {

@@ -90,6 +90,10 @@ BH_FN void bh_release_add64(void *p, uint64_t value)
     bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELEASE);
 }
 
+BH_FN void bh_fence_far(void)
+{
+}
+
 /* Threads of a CPU do not run in lockstep. */
 BH_FN int bh_turn(uint32_t refused)
 {

@@ -32,6 +32,8 @@
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
  *   bh_take64(p, value)        the same, and answers what was there before
  *   bh_release_add64(p, value) adds with release: earlier accesses stay before it
+ *   bh_fence_far()             earlier stores to another tier than near memory stay before what follows
+ *                              (only a GPU's operations store there)
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so

@@ -74,6 +74,9 @@ static void vary_stadium(bh_table_options *options, rng *random)
 {
     options->stadium.ticket_bits = 1u << random_below(random, 4);
     options->stadium.probe = (bh_probe)random_below(random, BH_PROBE_SLOT + 1);
+    options->stadium.table_memory = (bh_table_memory)random_below(random, BH_TABLE_MEMORY_HOST + 1);
+    if (options->stadium.table_memory == BH_TABLE_MEMORY_AUTO)
+        options->max_device_bytes = 1u << (16 + random_below(random, 3));
     if (random_below(random, 8) == 0)
         options->max_fill = 1;
 }

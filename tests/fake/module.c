@@ -46,7 +46,7 @@ enum { FAILED = 1, NO_MEMORY = 2, ALLOCATIONS_MOST = 4096, PART = 5000 };
 typedef struct allocation {
     unsigned char *memory;
     uint64_t bytes; /* whole pages */
-    bh__gpu *gpu;   /* who took it; NULL: it was given back */
+    bh__gpu *gpu;   /* who took or pinned it; NULL: it was given back */
     bool pinned;
     bool there; /* the lane has come to it */
 } allocation;
@@ -352,6 +352,46 @@ static int release_pinned(bh__gpu *gpu, void *memory)
     if (!a || a->memory != memory || a->gpu != gpu || !a->pinned)
         abort();
     unmap(a);
+    return end();
+}
+
+static int can_pin(bh__gpu *gpu, int *pins)
+{
+    (void)gpu;
+    *pins = !number("BULKHASH_FAKE_PINS_NOTHING");
+    return 0;
+}
+
+/* The host may not touch it either, until it is unpinned: kernels might. */
+static int pin(bh__gpu *gpu, void *memory, uint64_t bytes)
+{
+    if (bytes % 4096 || (uintptr_t)memory % 4096)
+        abort();
+    if (!begin(gpu))
+        return FAILED;
+    if (allocations == ALLOCATIONS_MOST) {
+        end();
+        return NO_MEMORY;
+    }
+    list[allocations++] = (allocation){memory, bytes, gpu, false, true};
+    mprotect(memory, bytes, PROT_NONE);
+    return end();
+}
+
+static int unpin(bh__gpu *gpu, void *memory)
+{
+    allocation *a;
+
+    pthread_mutex_lock(&mutex);
+    open_memory(PROT_READ | PROT_WRITE);
+    for (uint32_t i = 0; i < BH_LANES; i++)
+        carry_out(gpu, i, UINT64_MAX);
+    open_memory(PROT_NONE);
+    a = allocation_at(memory);
+    if (!a || a->memory != memory || a->gpu != gpu)
+        abort();
+    mprotect(a->memory, a->bytes, PROT_READ | PROT_WRITE);
+    *a = list[--allocations];
     return end();
 }
 
@@ -975,6 +1015,9 @@ bh__cuda_module bh__cuda_module_1 = {
     .release = release,
     .allocate_pinned = allocate_pinned,
     .release_pinned = release_pinned,
+    .can_pin = can_pin,
+    .pin = pin,
+    .unpin = unpin,
     .fill = fill,
     .copy = copy,
     .carry = carry,

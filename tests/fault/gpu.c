@@ -1,5 +1,6 @@
 /* ctest: fake device */
 /* ctest: every design */
+/* ctest: far memory */
 /*
  * A GPU that refuses: every request to the module (src/cuda/module.h) fails once, before it does
  * anything. Whatever was asked for then, the call says so in a sentence, nothing hangs, no memory

@@ -141,7 +141,7 @@ static void calls_of_many_elements(void **state)
             bh_table *table = NULL;
 
             /* With room for some of the keys only, where these are many. */
-            options.max_device_bytes = limited ? keys * 4 + 16384 : 0;
+            options.max_host_bytes = options.max_device_bytes = limited ? keys * 4 + 16384 : 0;
             table = table_with(context, &options);
             for (int round = 0; round < rounds; round++) {
                 one_call(table, &a, n, keys, &random);

@@ -433,7 +433,7 @@ enum { CROWD_STABLE = 60, CROWD_BATCH = 200 };
 static uint64_t table_smallest_bytes(const bh_table_options *options)
 {
     bh_table *table = table_with(context, options);
-    uint64_t bytes = table_stats(table).bytes_host;
+    uint64_t bytes = table_stats(table).bytes_total;
 
     bh_table_destroy(table);
     return bytes;

@@ -1,6 +1,7 @@
 /* ctest: every design */
 /* ctest: every target */
 /* ctest: every device */
+/* ctest: far memory */
 /*
  * The contract of the batch operations, point by point: what each answers for each element, for
  * every pair of widths, every special bit pattern and every kind of duplicates. Each test is one
@@ -591,7 +592,7 @@ static void find_or_insert_into_a_full_table(void **state)
         uint64_t found = 0;
         bh_status status = BH_OK;
 
-        *(test_on_gpu() ? &options.max_device_bytes : &options.max_host_bytes) =
+        options.max_host_bytes = options.max_device_bytes =
             n / 3 * (widths.key_bytes + widths.value_bytes) + 65536;
         table = table_with(context, &options);
         for (uint64_t i = 0; i < n; i++) {

@@ -87,7 +87,7 @@ static bh_table *ordered_table(bh_context *context, test_widths widths, uint64_t
     bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, capacity);
 
     options.duplicates = BH_DUPLICATES_ORDERED;
-    *(test_on_gpu() ? &options.max_device_bytes : &options.max_host_bytes) = most_bytes;
+    options.max_host_bytes = options.max_device_bytes = most_bytes;
     return table_with(context, &options);
 }
 

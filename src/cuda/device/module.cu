@@ -133,6 +133,42 @@ static int release_pinned(bh__gpu *gpu, void *memory)
     return here.error ? here.error : (int)cudaFreeHost(memory);
 }
 
+static int can_pin(bh__gpu *gpu, int *pins)
+{
+    int maps = 0, same_address = 0;
+    int error = (int)cudaDeviceGetAttribute(&maps, cudaDevAttrCanMapHostMemory, gpu->device);
+
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(
+            &same_address, cudaDevAttrCanUseHostPointerForRegisteredMem, gpu->device);
+    *pins = maps && same_address;
+    return error;
+}
+
+static int pin(bh__gpu *gpu, void *memory, uint64_t bytes)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    if (!error)
+        error = (int)cudaHostRegister(memory, bytes, cudaHostRegisterMapped);
+    /* A refusal is no error of the calls that follow. */
+    if (error)
+        (void)cudaGetLastError();
+    return error;
+}
+
+static int unpin(bh__gpu *gpu, void *memory)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+    uint32_t i;
+
+    for (i = 0; i < BH_LANES && !error; i++)
+        error = (int)cudaStreamSynchronize(gpu->lane[i]);
+    return error ? error : (int)cudaHostUnregister(memory);
+}
+
 static int fill(bh__gpu *gpu, void *memory, uint8_t byte, uint64_t bytes)
 {
     on_device here(gpu->device);
@@ -442,6 +478,9 @@ const bh__cuda_module bh__cuda_module_1 = {
     .release = release,
     .allocate_pinned = allocate_pinned,
     .release_pinned = release_pinned,
+    .can_pin = can_pin,
+    .pin = pin,
+    .unpin = unpin,
     .fill = fill,
     .copy = copy,
     .carry = carry,

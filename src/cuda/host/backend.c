@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/run.h"
+#include "base/system.h"
 
 #define DESCRIPTOR_ALIGNMENT 64u
 
@@ -94,6 +95,45 @@ static void unreserve(void *state, void *memory, uint64_t bytes)
 
     (void)bytes;
     (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, memory));
+}
+
+/* Host memory that kernels reach in place. It is taken from the system and touched by several threads before it is
+ * pinned: to pin memory means to touch it, which the driver would do in one thread. */
+static void *reserve_far(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    const bh_system *s = &cuda->backend.system;
+    void *memory = s->reserve(s->state, bytes);
+    bh__block block = {(unsigned char *)memory, bytes, bytes};
+
+    if (!memory)
+        return NULL;
+    if (!s->commit(s->state, memory, bytes, cuda->backend.host.pages)) {
+        bh__block_touch(&block, &cuda->copiers, &cuda->backend.host, 0, bytes);
+        if (!cuda->module->pin(cuda->gpu, memory, bytes))
+            return memory;
+    }
+    s->unreserve(s->state, memory, bytes);
+    return NULL;
+}
+
+static int commit_far(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    (void)state;
+    (void)memory;
+    (void)bytes;
+    (void)pages;
+    return 0;
+}
+
+static void unreserve_far(void *state, void *memory, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    const bh_system *s = &cuda->backend.system;
+
+    /* Of a GPU that is lost nobody knows what it still does to its memory. */
+    if (bh__cuda_note(cuda, cuda->module->unpin(cuda->gpu, memory)) == 0)
+        s->unreserve(s->state, memory, bytes);
 }
 
 static uint64_t page_bytes(void *state, const void *memory, uint64_t bytes)
@@ -332,6 +372,17 @@ static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
     return BH_OK;
 }
 
+/* Half of the machine's memory: the system and its programs need some that is not pinned. */
+static uint64_t far_most(const bh__cuda *cuda)
+{
+    const uint64_t bytes = bh__machine_bytes();
+    int pins = 0;
+
+    if (cuda->module->can_pin(cuda->gpu, &pins) || !pins)
+        return 0;
+    return bytes ? bytes / 2 : UINT64_MAX;
+}
+
 bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *options,
                         const bh_system *system, const bh_executor *copiers)
 {
@@ -364,6 +415,11 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->memory.system.decommit = decommit;
     b->memory.system.unreserve = unreserve;
     b->memory.system.page_bytes = page_bytes;
+    b->far = b->memory;
+    b->far.system.reserve = reserve_far;
+    b->far.system.commit = commit_far;
+    b->far.system.unreserve = unreserve_far;
+    b->far_most = far_most(cuda);
     b->executor.state = NULL;
     b->executor.width = alone_width;
     b->executor.run = alone_run;

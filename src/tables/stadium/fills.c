@@ -94,14 +94,16 @@ void bh__st_publish(bh__st_table *t)
     const bh_table_options *o = &table->options;
     const bh__st_set *set = &t->set;
     const bh__st_shape fewer = smaller(t);
-    uint64_t slots = 0, bytes = set->locks.committed;
+    uint64_t slots = 0;
     uint32_t i;
 
+    table->bytes[BH_TIER_NEAR] = set->locks.committed;
+    table->bytes[BH_TIER_HOST] = 0;
     for (i = 0; i < set->parts; i++) {
         slots += bh__st_slots(&t->geometry, &set->part[i]);
-        bytes += set->block[i].committed;
+        table->bytes[BH_TIER_NEAR] += set->memory[i].near.committed;
+        table->bytes[BH_TIER_HOST] += set->memory[i].far.committed;
     }
-    table->bytes[BH_TIER_NEAR] = bytes;
     bh__note_peak(table, 0);
     table->slots = slots;
     table->max_keys = table->sure_keys = keys_most(t);
@@ -154,7 +156,6 @@ static bh_status grow_to(bh__st_table *t, uint64_t keys)
     const bh_table *table = &t->table;
     const bh__st_shape shape = bh__st_shape_for(t, keys);
     bh_status status = BH_OK;
-    uint32_t i;
 
     if (!shape.lines)
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
@@ -162,10 +163,8 @@ static bh_status grow_to(bh__st_table *t, uint64_t keys)
     /* Step by step a key would move again and again. */
     if (!table->keys || keys / 2 > table->max_keys)
         return bh__st_rebuild(t, shape);
-    if (t->set.parts == shape.parts)
-        for (i = 0; i < t->set.parts && !status; i++)
-            if (t->set.lines[i] < shape.lines)
-                status = bh__st_remake(t, i, shape.lines);
+    /* Here it moves once: to make all parts just as large as is asked for would move all keys again when a few more
+     * are asked for. */
     while (!status && keys > table->max_keys)
         status = bh__st_grow(t);
     return status;

@@ -131,6 +131,8 @@ BH_FN bh_answer BH_ST(put)(bh__slice *slice, BH_ST(op) * op, uint32_t kind)
 
     BH_ST(store)
     (BH_ST(slot)(g, op, op->bit), op->key, (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at));
+    if (g->far)
+        bh_fence_far();
     bh_release_add64(bh_st_at(op->word), 1ull << op->bit);
     if (g->turnover)
         bh_st_unlock(bh_st_lock_of(g, &op->hash));
@@ -346,6 +348,8 @@ BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, b
         }
     }
     BH_ST(act)(slice, op, kind, slot);
+    if (g->far)
+        bh_fence_far();
     bh_st_unlock(lock);
     return BH_DONE;
 }

@@ -41,7 +41,9 @@
  * Parts. A small table is one part, a large one up to 64; bits of a key's hash choose its part. Each part has a
  * board, bounds and slots of its own:
  *
- *     part   [ board | bounds | slots ]         one block of memory
+ *     part   [ board | bounds | slots ]         one block of memory or,
+ *            [ board | bounds ]   [ slots ]     on a GPU, two: the slots in the host's memory, read and written
+ *                                               over the bus where they lie, by loads and stores alone
  *
  * There are `whole` parts, a power of two, and `parts - whole` more, with which as many of them have been split by
  * the next bit of the hash:
@@ -108,6 +110,7 @@ typedef struct bh_st_geometry {
     uint32_t slot_shift;
     uint32_t by_slot;  /* 1: paths by slot */
     uint32_t turnover; /* 1: keys may have been erased */
+    uint32_t far;      /* 1: slots may lie in another memory than the board */
     uint32_t parts;
     uint32_t whole; /* the largest power of two that is not above it */
     bh_st_part part[BH_ST_PARTS_MOST];

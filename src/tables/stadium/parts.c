@@ -5,7 +5,6 @@
  */
 #include "tables/stadium/policy.h"
 
-#include "base/checked.h"
 #include "base/system.h"
 
 /* Locks of a table: one for so many slots, but not fewer or more than so many. Chosen, not tuned. */
@@ -109,36 +108,144 @@ bh__st_shape bh__st_shape_for(const bh__st_table *t, uint64_t keys)
     return shape;
 }
 
-/* The part that has at least so many lines, without memory; answers the bytes that it takes, 0 where that
- * cannot be addressed. */
-static uint64_t plan_part(const bh_st_geometry *g, uint64_t lines, bh_st_part *part)
+/* The part that has at least so many lines, without memory. */
+static bh_st_part plan_part(const bh_st_geometry *g, uint64_t lines)
 {
-    uint64_t bytes;
+    bh_st_part part = {0, 0, 0, 0};
 
-    part->units = prime_from(g->by_slot ? lines * bh__st_line(g) : lines);
-    part->board = part->bounds = part->slots = 0;
-    bytes = bh__st_board_bytes(g, part) + (bh__st_words(g, part) * g->group << g->slot_shift);
-    return bh__block_bytes(bytes, &bytes) ? bytes : 0;
+    part.units = prime_from(g->by_slot ? lines * bh__st_line(g) : lines);
+    return part;
 }
 
-static bh_status no_memory(uint64_t bytes)
+/* Bytes of memory that a table has, or is about to have, in each tier. */
+typedef struct account {
+    uint64_t bytes[BH_TIERS];
+} account;
+
+static uint64_t total(const account *a)
 {
-    return bh__fail(BH_ERR_MEMORY, "the system gave no memory for %llu bytes of a table",
-                    (unsigned long long)bytes);
+    uint64_t bytes = 0;
+    int tier;
+
+    for (tier = 0; tier < BH_TIERS; tier++)
+        bytes += a->bytes[tier];
+    return bytes;
 }
 
-/* Takes memory for a part that was planned. */
-static bh_status make_part(const bh__st_table *t, bh_st_part *part, uint64_t bytes,
+/* Takes memory for `bytes` bytes of a table that has those of the account, to which it adds. */
+static bh_status take(const bh_table *table, bh_tier tier, uint64_t bytes, account *kept,
+                      bh__block *block)
+{
+    const bh__backend *backend = table->backend;
+    const bh__memory *memory = tier == BH_TIER_NEAR ? &backend->memory : &backend->far;
+    bh_status status;
+
+    if (!bh__block_bytes(bytes, &bytes))
+        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
+    status = bh__check_budget(table, tier, kept->bytes[tier], bytes);
+    if (status)
+        return status;
+    if (!bh__block_create(block, memory, bytes))
+        return bh__fail(BH_ERR_MEMORY, "the system gave no %smemory for %llu bytes of a table",
+                        tier == BH_TIER_NEAR ? "" : "pinned ", (unsigned long long)bytes);
+    bh__block_touch(block, &backend->executor, memory, 0, block->committed);
+    kept->bytes[tier] += block->committed;
+    return BH_OK;
+}
+
+static void no_block(bh__block *block)
+{
+    block->memory = 0;
+    block->committed = block->reserved = 0;
+}
+
+static void no_memory(bh__st_memory *memory)
+{
+    no_block(&memory->near);
+    no_block(&memory->far);
+}
+
+void bh__st_empty(bh__st_set *set)
+{
+    uint32_t i;
+
+    set->parts = set->whole = 0;
+    set->lock_count = 0;
+    no_block(&set->locks);
+    for (i = 0; i < BH_ST_PARTS_MOST; i++)
+        no_memory(&set->memory[i]);
+}
+
+static void give(const bh_table *table, bh__st_memory *memory)
+{
+    bh__block_destroy(&memory->near, &table->backend->memory);
+    bh__block_destroy(&memory->far, &table->backend->far);
+}
+
+/* Where a table goes on in the host's memory, slots stay off a GPU's last so many bytes: they are for the calls.
+ * (A small part leaves as much as it takes.) Chosen, not tuned. */
+#define CALLS_BYTES (UINT64_C(256) << 20)
+
+static int leaves(const bh_table *table, uint64_t bytes)
+{
+    const bh_system *s = &table->backend->memory.system;
+    void *some = s->allocate(s->state, bytes);
+
+    if (some)
+        s->release(s->state, some, bytes);
+    return some != 0;
+}
+
+/* What a part is to be, and what else will need near memory. */
+typedef struct wish {
+    bh_st_part part;       /* planned */
+    bh_table_memory where; /* its slots are to lie */
+    uint64_t boards;       /* bytes of boards for which near memory must be left */
+} wish;
+
+/* Takes all of a part's memory as one block of near memory, if others then still find what they need. */
+static bh_status take_near(const bh_table *table, const wish *w, uint64_t bytes, account *kept,
                            bh__block *block)
 {
-    const bh__backend *backend = t->table.backend;
+    const uint64_t calls = bytes < CALLS_BYTES ? bytes : CALLS_BYTES;
+    bh_status status;
 
-    if (!bh__block_create(block, &backend->memory, bytes))
-        return no_memory(bytes);
-    bh__block_touch(block, &backend->executor, &backend->memory, 0, block->committed);
-    part->board = (uint64_t)(uintptr_t)block->memory;
-    part->bounds = part->board + bounds_at(&t->geometry, part);
-    part->slots = part->board + bh__st_board_bytes(&t->geometry, part);
+    kept->bytes[BH_TIER_NEAR] += w->boards;
+    status = take(table, BH_TIER_NEAR, bytes, kept, block);
+    kept->bytes[BH_TIER_NEAR] -= w->boards;
+    if (!status && w->where == BH_TABLE_MEMORY_AUTO && !leaves(table, calls + w->boards)) {
+        kept->bytes[BH_TIER_NEAR] -= block->committed;
+        bh__block_destroy(block, &table->backend->memory);
+        status = BH_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* Makes a part. */
+static bh_status make_part(const bh_table *table, const bh_st_geometry *g, const wish *w,
+                           bh_st_part *part, account *kept, bh__st_memory *memory)
+{
+    const uint64_t board = bh__st_board_bytes(g, &w->part);
+    const uint64_t slots = bh__st_words(g, &w->part) * g->group << g->slot_shift;
+    bh_status status = BH_ERR_FULL;
+
+    no_memory(memory);
+    if (w->where != BH_TABLE_MEMORY_HOST)
+        status = take_near(table, w, board + slots, kept, &memory->near);
+    if (status && w->where != BH_TABLE_MEMORY_DEVICE) {
+        status = take(table, BH_TIER_NEAR, board, kept, &memory->near);
+        if (!status)
+            status = take(table, BH_TIER_HOST, slots, kept, &memory->far);
+    }
+    if (status) {
+        give(table, memory);
+        return status;
+    }
+    *part = w->part;
+    part->board = (uint64_t)(uintptr_t)memory->near.memory;
+    part->bounds = part->board + bounds_at(g, part);
+    part->slots =
+        memory->far.memory ? (uint64_t)(uintptr_t)memory->far.memory : part->board + board;
     return BH_OK;
 }
 
@@ -147,7 +254,7 @@ void bh__st_destroy(const bh__st_table *t, bh__st_set *set)
     uint32_t i;
 
     for (i = 0; i < BH_ST_PARTS_MOST; i++)
-        bh__block_destroy(&set->block[i], &t->table.backend->memory);
+        give(&t->table, &set->memory[i]);
     bh__block_destroy(&set->locks, &t->table.backend->memory);
 }
 
@@ -160,42 +267,31 @@ static uint64_t locks_for(uint64_t slots)
     return locks;
 }
 
-static uint64_t set_bytes(const bh__st_set *set)
+/* Makes a set of fresh parts; `taken` receives their bytes. */
+static bh_status make_set(const bh__st_table *t, bh__st_shape shape, bh__st_set *set,
+                          account *taken)
 {
-    uint64_t bytes = set->locks.committed;
-    uint32_t i;
-
-    for (i = 0; i < set->parts; i++)
-        bytes += set->block[i].committed;
-    return bytes;
-}
-
-/* Makes a set of fresh parts. */
-static bh_status make_set(const bh__st_table *t, bh__st_shape shape, bh__st_set *set)
-{
-    const bh__memory *memory = &t->table.backend->memory;
-    uint64_t bytes, all, locks = 0;
+    const account none = {{0, 0, 0}};
+    const bh_st_geometry *g = &t->geometry;
     bh_status status;
-    bh_st_part part;
+    uint64_t board;
     uint32_t i;
+    wish w;
 
+    *taken = none;
+    bh__st_empty(set);
     set->parts = set->whole = shape.parts;
-    set->locks.memory = 0;
-    for (i = 0; i < BH_ST_PARTS_MOST; i++)
-        set->block[i].memory = 0;
-    bytes = shape.lines ? plan_part(&t->geometry, shape.lines, &part) : 0;
-    if (bytes)
-        locks = locks_for(bh__st_slots(&t->geometry, &part) * shape.parts);
-    if (!bytes || !bh__mul(bytes, shape.parts, &all) || !bh__add(all, locks * 16, &all))
+    if (!shape.lines)
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = bh__check_budget(&t->table, BH_TIER_NEAR, 0, all);
-    if (!status && !bh__block_create(&set->locks, memory, locks * 16))
-        status = no_memory(locks * 16);
-    set->lock_count = locks;
+    w.part = plan_part(g, shape.lines);
+    w.where = bh__st_where(&t->table);
+    board = bh__st_board_bytes(g, &w.part);
+    set->lock_count = locks_for(bh__st_slots(g, &w.part) * shape.parts);
+    status = take(&t->table, BH_TIER_NEAR, set->lock_count * 16, taken, &set->locks);
     for (i = 0; i < shape.parts && !status; i++) {
-        set->part[i] = part;
+        w.boards = w.where == BH_TABLE_MEMORY_AUTO ? (shape.parts - i - 1) * board : 0;
         set->lines[i] = shape.lines;
-        status = make_part(t, &set->part[i], bytes, &set->block[i]);
+        status = make_part(&t->table, g, &w, &set->part[i], taken, &set->memory[i]);
     }
     if (status)
         bh__st_destroy(t, set);
@@ -235,8 +331,9 @@ bh_status bh__st_rebuild(bh__st_table *t, bh__st_shape shape)
 {
     bh_table *table = &t->table;
     bh_st_geometry next = t->geometry;
+    account taken;
     bh__st_set set;
-    bh_status status = make_set(t, shape, &set);
+    bh_status status = make_set(t, shape, &set, &taken);
     uint64_t moved = 0;
     uint32_t i;
 
@@ -249,7 +346,7 @@ bh_status bh__st_rebuild(bh__st_table *t, bh__st_shape shape)
         bh__st_destroy(t, &set);
         return status;
     }
-    bh__note_peak(table, set_bytes(&set));
+    bh__note_peak(table, total(&taken));
     bh__st_destroy(t, &t->set);
     t->set = set;
     next.turnover = 0;
@@ -290,45 +387,53 @@ typedef struct change {
     uint64_t lines;        /* of each new part */
 } change;
 
-static bh_status exchange(bh__st_table *t, const change *c)
+/* `*lacks` receives whether there was not enough memory for the new parts. */
+static bh_status exchange_to(bh__st_table *t, const change *c, bh_table_memory where, int *lacks)
 {
     bh_table *table = &t->table;
     bh__st_set *set = &t->set;
-    const bh__memory *memory = &table->backend->memory;
     bh_st_geometry next = t->geometry;
-    uint64_t kept = table->bytes[BH_TIER_NEAR], bytes, more = 0, moved = 0;
-    bh__block block[2];
+    wish w;
+    bh__st_memory memory[2];
+    account kept;
     bh_status status = BH_OK;
-    bh_st_part part;
+    uint64_t moved = 0, left;
     uint32_t i, made = 0;
 
-    for (i = 0; i < c->from_count; i++)
-        kept -= set->block[c->from[i]].committed;
-    bytes = plan_part(&t->geometry, c->lines, &part);
-    if (!bytes || c->lines >= BH_ST_WORDS_MOST / BH_ST_WORDS / BH_ST_PARTS_MOST)
+    *lacks = 0;
+    if (c->lines >= BH_ST_WORDS_MOST / BH_ST_WORDS / BH_ST_PARTS_MOST)
         return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
-    if (kept + c->to_count * bytes > table->bytes[BH_TIER_NEAR])
-        status = bh__check_budget(table, BH_TIER_NEAR, kept, c->to_count * bytes);
+    for (i = 0; i < BH_TIERS; i++)
+        kept.bytes[i] = table->bytes[i];
+    for (i = 0; i < c->from_count; i++) {
+        kept.bytes[BH_TIER_NEAR] -= set->memory[c->from[i]].near.committed;
+        kept.bytes[BH_TIER_HOST] -= set->memory[c->from[i]].far.committed;
+    }
+    left = total(&kept);
+    w.part = plan_part(&t->geometry, c->lines);
+    w.where = where;
     next.parts = c->parts;
     next.whole = c->whole;
     for (; made < c->to_count && !status; made += !status) {
-        next.part[c->to[made]] = part;
-        status = make_part(t, &next.part[c->to[made]], bytes, &block[made]);
-        more += status ? 0 : block[made].committed;
+        w.boards = where == BH_TABLE_MEMORY_AUTO && made + 1 < c->to_count
+                       ? bh__st_board_bytes(&t->geometry, &w.part)
+                       : 0;
+        status = make_part(table, &t->geometry, &w, &next.part[c->to[made]], &kept, &memory[made]);
     }
+    *lacks = status != BH_OK;
     if (!status)
-        bh__note_peak(table, more);
+        bh__note_peak(table, total(&kept) - left);
     for (i = 0; i < c->from_count && !status; i++)
         status = move(t, &t->geometry.part[c->from[i]], &next, &moved);
     if (status) {
         while (made--)
-            bh__block_destroy(&block[made], memory);
+            give(table, &memory[made]);
         return status;
     }
     for (i = 0; i < c->from_count; i++)
-        bh__block_destroy(&set->block[c->from[i]], memory);
+        give(table, &set->memory[c->from[i]]);
     for (i = 0; i < c->to_count; i++) {
-        set->block[c->to[i]] = block[i];
+        set->memory[c->to[i]] = memory[i];
         set->part[c->to[i]] = next.part[c->to[i]];
         set->lines[c->to[i]] = c->lines;
     }
@@ -340,6 +445,40 @@ static bh_status exchange(bh__st_table *t, const change *c)
     bh__st_publish(t);
     have_locks(t);
     return BH_OK;
+}
+
+/* A part whose slots lie in near memory, or BH_ST_PARTS_MOST. */
+static uint32_t near_part(const bh__st_set *set)
+{
+    uint32_t i = 0;
+
+    while (i < set->parts && set->memory[i].far.memory)
+        i++;
+    return i < set->parts ? i : BH_ST_PARTS_MOST;
+}
+
+/* Where near memory is full of slots, there may be no room for the board of a part that goes on in the host's: then
+ * the slots of another make way for it. */
+static bh_status exchange(bh__st_table *t, const change *c)
+{
+    const bh__st_set *set = &t->set;
+    const bh_table_memory where = bh__st_where(&t->table);
+    int lacks, made_way = 1;
+    bh_status status = exchange_to(t, c, where, &lacks);
+
+    while (status && lacks && where == BH_TABLE_MEMORY_AUTO && made_way) {
+        const uint32_t out = near_part(set);
+        change way = {{out, 0}, {out, 0}, 1, 1, set->parts, set->whole, 0};
+
+        if (out == BH_ST_PARTS_MOST)
+            break;
+        way.lines = set->lines[out];
+        status = exchange_to(t, &way, BH_TABLE_MEMORY_HOST, &lacks);
+        made_way = !status;
+        if (made_way)
+            status = exchange_to(t, c, where, &lacks);
+    }
+    return status;
 }
 
 bh_status bh__st_remake(bh__st_table *t, uint32_t part, uint64_t lines)

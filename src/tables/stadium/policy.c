@@ -38,9 +38,9 @@ static bh_status choose_options(bh_table *table)
         o->stadium.table_memory > BH_TABLE_MEMORY_HOST)
         return bh__fail(BH_ERR_ARGUMENT, "stadium.table_memory is %d, which is no bh_table_memory",
                         (int)o->stadium.table_memory);
-    if (o->stadium.table_memory == BH_TABLE_MEMORY_HOST && bh__on_device(table->backend))
-        return bh__fail(BH_ERR_UNSUPPORTED, "stadium.table_memory: this version has no slots in "
-                                            "the host's memory for tables on a GPU");
+    if (o->stadium.table_memory == BH_TABLE_MEMORY_HOST && !table->backend->far_most)
+        return bh__fail(BH_ERR_UNSUPPORTED, "stadium.table_memory: this GPU cannot read and write "
+                                            "the host's memory in place");
     if (o->stadium.reserved)
         return bh__fail(BH_ERR_ARGUMENT, "stadium.reserved is %u; it must be 0",
                         o->stadium.reserved);
@@ -64,8 +64,9 @@ static bh_status choose_options(bh_table *table)
     return BH_OK;
 }
 
-static void set_tickets(const bh_table_options *o, bh_st_geometry *g)
+static void set_tickets(const bh_table *table, bh_st_geometry *g)
 {
+    const bh_table_options *o = &table->options;
     uint32_t i;
 
     g->width = width_of(o->stadium.ticket_bits);
@@ -82,6 +83,7 @@ static void set_tickets(const bh_table_options *o, bh_st_geometry *g)
     g->slot_shift = BH_ST_SLOT_SHIFT(o->key_bytes, o->value_bytes);
     g->by_slot = o->stadium.probe == BH_PROBE_SLOT;
     g->turnover = 0;
+    g->far = bh__st_where(table) != BH_TABLE_MEMORY_DEVICE;
 }
 
 static bh_status create(const bh_table *plan, bh_table **made)
@@ -91,7 +93,6 @@ static bh_status create(const bh_table *plan, bh_table **made)
     bh__st_table *t;
     bh__st_shape shape;
     bh_status status = choose_options(&checked);
-    uint32_t i;
 
     if (status)
         return status;
@@ -100,12 +101,9 @@ static bh_status create(const bh_table *plan, bh_table **made)
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table's head");
     t->table = checked;
     t->table.floor_keys = checked.options.capacity;
-    t->set.parts = 0;
-    t->set.locks.memory = 0;
-    for (i = 0; i < BH_ST_PARTS_MOST; i++)
-        t->set.block[i].memory = 0;
+    bh__st_empty(&t->set);
     t->geometry.seed = bh_seed_expand(checked.options.seed);
-    set_tickets(&checked.options, &t->geometry);
+    set_tickets(&checked, &t->geometry);
     shape = bh__st_shape_for(t, checked.options.capacity);
     if (shape.lines)
         status = bh__st_rebuild(t, shape);
@@ -197,7 +195,7 @@ static bh_status clear(bh_table *table)
     uint32_t i;
 
     for (i = 0; i < t->set.parts; i++)
-        if (!backend->clear(backend, &t->set.block[i],
+        if (!backend->clear(backend, &t->set.memory[i].near,
                             bh__st_board_bytes(&t->geometry, &t->set.part[i]),
                             i ? BH_MUST : BH_TRY) &&
             !i)
@@ -248,7 +246,7 @@ static void stats(bh_table *table, bh_table_stats *stats)
 
 static const void *typical_page(const bh_table *table)
 {
-    const bh__block *block = &((const bh__st_table *)table)->set.block[0];
+    const bh__block *block = &((const bh__st_table *)table)->set.memory[0].near;
 
     return block->memory + block->committed - BH__PAGE_SMALL;
 }

@@ -26,13 +26,19 @@
 #define BH_ST_PART_BYTES BH__PAGE_HUGE
 #endif
 
+/* The memory of a part: all of it, or its board and bounds, and the slots where a GPU reaches the host's memory. */
+typedef struct bh__st_memory {
+    bh__block near;
+    bh__block far; /* none, but on a GPU */
+} bh__st_memory;
+
 /* Parts, and the memory they are in. */
 typedef struct bh__st_set {
     uint32_t parts, whole; /* as in the geometry */
     uint64_t
         lines[BH_ST_PARTS_MOST]; /* of the board that each was made for; there may be a few more */
     bh_st_part part[BH_ST_PARTS_MOST];
-    bh__block block[BH_ST_PARTS_MOST];
+    bh__st_memory memory[BH_ST_PARTS_MOST];
     bh__block locks;
     uint64_t lock_count; /* a power of two */
 } bh__st_set;
@@ -88,7 +94,16 @@ bh_status bh__st_remake(bh__st_table *t, uint32_t part, uint64_t lines);
 bh_status bh__st_split(bh__st_table *t);
 bh_status bh__st_merge(bh__st_table *t);
 
-/* Frees all that a set has. */
+/* Where slots may lie, which is a choice on a GPU that reaches the host's memory. */
+static inline bh_table_memory bh__st_where(const bh_table *table)
+{
+    return bh__on_device(table->backend) && table->backend->far_most
+               ? table->options.stadium.table_memory
+               : BH_TABLE_MEMORY_DEVICE;
+}
+
+/* Makes a set that has no parts and no memory; frees all that a set has. */
+void bh__st_empty(bh__st_set *set);
 void bh__st_destroy(const bh__st_table *t, bh__st_set *set);
 
 /* --- fills.c ----------------------------------------------------------------------------------- */
