@@ -31,6 +31,7 @@
 #define BH_CPU_SCHEDULE_H
 
 #include "base/operations.h"
+#include "cpu/front_group.h"
 #include "tables/answer.h"
 
 /* Operations in flight. On the one machine measured 32, 48 and 64 are alike, 96 finds and inserts 3
@@ -51,6 +52,10 @@ BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
     return region.offset;
 }
 
+#endif
+
+#ifdef BH_DESIGN_AIMS
+#include BH_DESIGN_AIMS
 #endif
 
 typedef struct BH_DESIGN(flight) {
@@ -137,6 +142,13 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
 
     if (kind == BH_KIND_MIXED)
         kind = slice->ops ? slice->ops[at] : slice->op;
+#ifdef BH_DESIGN_AIMS
+    if (slice->hints & BH_HINT_LEFT) {
+        BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin_left)(slice, &flight->op, at, kind),
+                         kind != BH_FIND);
+        return;
+    }
+#endif
     BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin)(slice, &flight->op, at, kind),
                      kind != BH_FIND);
 }
@@ -241,9 +253,41 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         slice->list[slice->stalled++] = slice->listed ? slice->list[done] : (uint16_t)done;
 }
 
+#ifdef BH_DESIGN_AIMS
+#include "cpu/front_rounds.h"
+#endif
+
+/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. */
+BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
+{
+#ifdef BH_DESIGN_AIMS
+    const uint32_t listed = slice->listed, total = listed ? listed : slice->count;
+
+    if (total >= BH_FRONT_LEAST &&
+        BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry)) {
+        const uint32_t op = kind != BH_KIND_MIXED ? kind
+                            : slice->ops          ? slice->ops[listed ? slice->list[0] : 0]
+                                                  : slice->op;
+
+        slice->target = BH_TARGET_NAME;
+        slice->stalled = 0;
+        slice->listed =
+            listed ? BH_DESIGN(run_front_listed)(slice, op) : BH_DESIGN(run_front)(slice, op);
+        if (slice->listed) {
+            slice->hints |= BH_HINT_LEFT;
+            BH_DESIGN(run)(slice, kind);
+            slice->hints &= ~BH_HINT_LEFT;
+        }
+        slice->listed = listed;
+        return;
+    }
+#endif
+    BH_DESIGN(run)(slice, kind);
+}
+
 static void BH_DESIGN(slice_find)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_FIND);
+    BH_DESIGN(run_alike)(slice, BH_FIND);
 }
 
 /* A design whose policy performs all calls that change something has lookups alone. */
@@ -251,12 +295,12 @@ static void BH_DESIGN(slice_find)(bh__slice *slice)
 
 static void BH_DESIGN(slice_insert)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_INSERT);
+    BH_DESIGN(run_alike)(slice, BH_INSERT);
 }
 
 static void BH_DESIGN(slice_erase)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_ERASE);
+    BH_DESIGN(run_alike)(slice, BH_ERASE);
 }
 
 #include "cpu/fold.h"
@@ -267,13 +311,13 @@ static void BH_DESIGN(slice_add)(bh__slice *slice)
 
     if (!BH_VALUE_BYTES || !BH_DESIGN(worth_folding)(slice, total) ||
         !BH_DESIGN(run_folded)(slice, total))
-        BH_DESIGN(run)(slice, BH_ADD);
+        BH_DESIGN(run_alike)(slice, BH_ADD);
 }
 
 /* A slice of one operation that has no instance of its own. */
 static void BH_DESIGN(slice_other)(bh__slice *slice)
 {
-    BH_DESIGN(run)(slice, BH_KIND_MIXED);
+    BH_DESIGN(run_alike)(slice, BH_KIND_MIXED);
 }
 
 /*

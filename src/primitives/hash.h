@@ -58,6 +58,39 @@ BH_FN bh_hash bh_hash_key(uint64_t key, const bh_seed *seed)
     return h;
 }
 
+#ifdef BH_VEC
+
+/* bh_hash_key of several keys. */
+typedef struct bh_hashes {
+    bh_vec one;
+    bh_vec two;
+} bh_hashes;
+
+BH_FN bh_hashes bh_hash_keys(bh_vec keys, uint32_t key_bytes, const bh_seed *seed)
+{
+    const bh_vec mask = bh_vec_all(seed->mask), masked = bh_vec_xor(keys, mask);
+    /* The upper halves of keys of 4 bytes are 0, so these are the same for all keys. */
+    const bh_vec upper = bh_vec_right(key_bytes == 4 ? mask : masked, 32);
+    bh_vec high, low = bh_vec_multiply(masked, upper, bh_vec_all(seed->first), &high);
+    bh_hashes h;
+
+    low = bh_vec_xor(low, high);
+    low = bh_vec_multiply(low, bh_vec_right(low, 32), bh_vec_all(seed->second), &high);
+    h.one = bh_vec_xor(low, high);
+    h.two = bh_vec_add(high, bh_vec_swap(low));
+    return h;
+}
+
+/* bh_hash_range of several words, for n of at most 32 bits. */
+BH_FN bh_vec bh_hash_ranges(bh_vec words, bh_vec n)
+{
+    return bh_vec_right(bh_vec_add(bh_vec_multiply32(bh_vec_right(words, 32), n),
+                                   bh_vec_right(bh_vec_multiply32(words, n), 32)),
+                        32);
+}
+
+#endif
+
 /* Maps a word to [0, n) by its upper bits, evenly. */
 BH_FN uint64_t bh_hash_range(uint64_t word, uint64_t n)
 {

@@ -14,7 +14,10 @@
  * and where they apply
  *
  *     BH_DESIGN_LOOKUPS_ONLY its operations only look up; the policy performs what changes a table
- *     BH_DESIGN_FRONT        cores have a front for lookups: BH_DESIGN(front_fits), BH_DESIGN(front)
+ *     BH_DESIGN_FRONT        cores have a front of the design's own for lookups: BH_DESIGN(front_fits),
+ *                            BH_DESIGN(front)
+ *     BH_DESIGN_AIMS         on cores elements of all kinds go through the front of the schedule first: an
+ *                            include-template that says where the keys of a group live (cpu/front_rounds.h)
  *     BH_DESIGN_CORES        an include-template with more text for cores, which may use the window
  *                            (cpu/schedule.h)
  *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: the design has
@@ -101,6 +104,7 @@
 #undef BH_DESIGN_LOOKUPS_ONLY
 #undef BH_DESIGN_FRONT
 #undef BH_DESIGN_CORES
+#undef BH_DESIGN_AIMS
 #undef BH_DESIGN_APART
 #undef BH_DESIGN_SCRATCH
 #undef BH_DESIGN_TIERS

@@ -17,8 +17,12 @@
 #undef BH_READ_VALUE
 #undef BH_WRITE_VALUE
 #undef BH_MATCH
+#undef BH_MATCH_KEYS
+#undef BH_WANTED
+#undef BH_LOAD_VECTOR
 #undef BH_PACK_KEYS
 #undef BH_PACK_VALUES
+#undef BH_CHOOSE_VALUES
 
 #ifndef BH_INSTANCE_PASTE
 #define BH_INSTANCE_PASTE2(name, key, value, apart) name##_k##key##v##value##_##apart
@@ -33,6 +37,9 @@
 #define BH_READ_KEY bh_read32
 #define BH_WRITE_KEY bh_write32
 #define BH_MATCH bh_line_match32
+#define BH_MATCH_KEYS bh_keys_match32
+#define BH_WANTED bh_wanted32
+#define BH_LOAD_VECTOR bh_vec_load32
 #define BH_PACK_KEYS bh_pack32
 #elif BH_KEY_BYTES == 8
 #define BH_KEY uint64_t
@@ -41,6 +48,9 @@
 #define BH_READ_KEY bh_read64
 #define BH_WRITE_KEY bh_write64
 #define BH_MATCH bh_line_match64
+#define BH_MATCH_KEYS bh_keys_match64
+#define BH_WANTED bh_wanted64
+#define BH_LOAD_VECTOR bh_vec_load64
 #define BH_PACK_KEYS bh_pack64
 #else
 #error "BH_KEY_BYTES must be 4 or 8"
@@ -54,6 +64,7 @@
 #define BH_READ_VALUE bh_read64
 #define BH_WRITE_VALUE bh_write64
 #define BH_PACK_VALUES bh_pack64
+#define BH_CHOOSE_VALUES bh_choose64
 #elif BH_VALUE_BYTES == 4 || BH_VALUE_BYTES == 0
 #define BH_VALUE uint32_t
 #define BH_LOAD_VALUE bh_load32
@@ -61,6 +72,7 @@
 #define BH_READ_VALUE bh_read32
 #define BH_WRITE_VALUE bh_write32
 #define BH_PACK_VALUES bh_pack32
+#define BH_CHOOSE_VALUES bh_choose32
 #else
 #error "BH_VALUE_BYTES must be 0, 4 or 8"
 #endif

@@ -83,6 +83,61 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return (low | high << 4) >> first & ((1u << count) - 1);
 }
 
+typedef __m256i bh_wanted;
+
+BH_FN bh_wanted bh_wanted32(uint32_t key)
+{
+    return _mm256_broadcastd_epi32(_mm_cvtsi32_si128((int)key));
+}
+
+BH_FN bh_wanted bh_wanted64(uint64_t key)
+{
+    return _mm256_broadcastq_epi64(_mm_cvtsi64_si128((long long)key));
+}
+
+/* 32 bytes at a time: the first ones and, where there are more, the last ones. The empty asm keeps the loads in
+ * place, as in bh_line_load; but it pretends to change the line alone, so the compiler may go on with what it has
+ * in other memory. */
+BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
+{
+    struct bh_keys_line {
+        char byte[64];
+    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    const __m256i *const first = (const __m256i *)keys;
+    const __m256i *const last = (const __m256i *)(const void *)((const uint32_t *)keys + count - 8);
+    uint32_t mask;
+
+    __asm__ volatile("" : "+m"(*line));
+    mask = (uint32_t)_mm256_movemask_ps(
+        _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_loadu_si256(first), wanted)));
+    if (count > 8)
+        mask |= (uint32_t)_mm256_movemask_ps(
+                    _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_loadu_si256(last), wanted)))
+                << (count - 8);
+    __asm__ volatile("" : "+m"(*line));
+    return mask & ((1u << count) - 1);
+}
+
+BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
+{
+    struct bh_keys_line {
+        char byte[64];
+    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    const __m256i *const first = (const __m256i *)keys;
+    const __m256i *const last = (const __m256i *)(const void *)((const uint64_t *)keys + count - 4);
+    uint32_t mask;
+
+    __asm__ volatile("" : "+m"(*line));
+    mask = (uint32_t)_mm256_movemask_pd(
+        _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(first), wanted)));
+    if (count > 4)
+        mask |= (uint32_t)_mm256_movemask_pd(
+                    _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(last), wanted)))
+                << (count - 4);
+    __asm__ volatile("" : "+m"(*line));
+    return mask & ((1u << count) - 1);
+}
+
 /* Four words at a time are shuffled to the front. The first group overlaps the next one where `count` is not
  * a multiple of 4, so that nothing is read or written beyond `count` words. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
@@ -124,6 +179,158 @@ BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
 {
     bh_pack64_plain(to, from, count, mask);
+}
+
+#define BH_VEC 4u
+
+typedef __m256i bh_vec;
+
+/* The lower halves of eight words, and the upper ones: the words are picked by halves. */
+typedef struct bh_vec_table {
+    __m256i low;
+    __m256i high;
+} bh_vec_table;
+
+BH_FN bh_vec bh_vec_all(uint64_t word)
+{
+    return _mm256_set1_epi64x((long long)word);
+}
+
+BH_FN bh_vec bh_vec_load32(const uint32_t *from)
+{
+    const void *at = from;
+
+    return _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)at));
+}
+
+BH_FN bh_vec bh_vec_load64(const uint64_t *from)
+{
+    const void *at = from;
+
+    return _mm256_loadu_si256((const __m256i *)at);
+}
+
+BH_FN void bh_vec_store64(uint64_t *to, bh_vec v)
+{
+    void *at = to;
+
+    _mm256_storeu_si256((__m256i *)at, v);
+}
+
+BH_FN bh_vec bh_vec_add(bh_vec a, bh_vec b)
+{
+    return _mm256_add_epi64(a, b);
+}
+
+BH_FN bh_vec bh_vec_subtract(bh_vec a, bh_vec b)
+{
+    return _mm256_sub_epi64(a, b);
+}
+
+BH_FN bh_vec bh_vec_and(bh_vec a, bh_vec b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+BH_FN bh_vec bh_vec_or(bh_vec a, bh_vec b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+BH_FN bh_vec bh_vec_xor(bh_vec a, bh_vec b)
+{
+    return _mm256_xor_si256(a, b);
+}
+
+/* Macros: the instructions have their counts in them. */
+#define bh_vec_left(v, bits) _mm256_slli_epi64((v), (bits))
+#define bh_vec_right(v, bits) _mm256_srli_epi64((v), (bits))
+
+BH_FN bh_vec bh_vec_right_by(bh_vec v, bh_vec bits)
+{
+    return _mm256_srlv_epi64(v, bits);
+}
+
+BH_FN bh_vec bh_vec_swap(bh_vec v)
+{
+    return _mm256_shuffle_epi32(v, 0xb1);
+}
+
+BH_FN bh_vec bh_vec_halves(bh_vec low, bh_vec high)
+{
+    return _mm256_blend_epi32(low, high, 0xaa);
+}
+
+BH_FN uint32_t bh_vec_zeros(bh_vec v)
+{
+    return (uint32_t)_mm256_movemask_pd(
+        _mm256_castsi256_pd(_mm256_cmpeq_epi64(v, _mm256_setzero_si256())));
+}
+
+BH_FN bh_vec bh_vec_multiply32(bh_vec a, bh_vec b)
+{
+    return _mm256_mul_epu32(a, b);
+}
+
+#include "targets/vector_multiply.h"
+
+BH_FN bh_vec_table bh_vec_table_load(const uint64_t *from)
+{
+    uint32_t low[8], high[8];
+    bh_vec_table table;
+    int i;
+
+    for (i = 0; i < 8; i++) {
+        low[i] = (uint32_t)from[i];
+        high[i] = (uint32_t)(from[i] >> 32);
+    }
+    __builtin_memcpy(&table.low, low, sizeof low);
+    __builtin_memcpy(&table.high, high, sizeof high);
+    return table;
+}
+
+BH_FN bh_vec bh_vec_pick(const bh_vec_table *table, bh_vec index)
+{
+    const bh_vec both = _mm256_shuffle_epi32(index, 0xa0);
+
+    return bh_vec_halves(_mm256_permutevar8x32_epi32(table->low, both),
+                         _mm256_permutevar8x32_epi32(table->high, both));
+}
+
+BH_FN bh_vec bh_vec_pick32(const bh_vec_table *table, bh_vec index)
+{
+    return _mm256_permutevar8x32_epi32(table->low, index);
+}
+
+BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint32_t bits)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i chosen =
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit);
+    void *at = to;
+    const void *with = from;
+
+    (void)count;
+    _mm256_storeu_si256((__m256i *)at,
+                        _mm256_blendv_epi8(_mm256_loadu_si256((const __m256i *)at),
+                                           _mm256_loadu_si256((const __m256i *)with), chosen));
+}
+
+BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)
+{
+    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    uint32_t i;
+
+    for (i = 0; i < count; i += 4) {
+        const __m256i chosen =
+            _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits >> i), bit), bit);
+        void *at = to + i;
+        const void *with = from + i;
+
+        _mm256_storeu_si256((__m256i *)at,
+                            _mm256_blendv_epi8(_mm256_loadu_si256((const __m256i *)at),
+                                               _mm256_loadu_si256((const __m256i *)with), chosen));
+    }
 }
 
 #endif

@@ -55,6 +55,55 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     return _mm512_cmpeq_epi8_mask(line.words, _mm512_set1_epi8((char)byte));
 }
 
+typedef __m512i bh_wanted;
+
+BH_FN bh_wanted bh_wanted32(uint32_t key)
+{
+    return _mm512_set1_epi32((int)key);
+}
+
+BH_FN bh_wanted bh_wanted64(uint64_t key)
+{
+    return _mm512_set1_epi64((long long)key);
+}
+
+/* See avx2.h. No more is read than the keys: behind the line may be another page. */
+BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
+{
+    struct bh_keys_line {
+        char byte[64];
+    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    const uint32_t all = (1u << count) - 1;
+    uint32_t mask;
+
+    __asm__ volatile("" : "+m"(*line));
+    if (count <= 8)
+        mask = _mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)keys),
+                                       _mm512_castsi512_si256(wanted));
+    else
+        mask = _mm512_cmpeq_epi32_mask(_mm512_maskz_loadu_epi32((__mmask16)all, keys), wanted);
+    __asm__ volatile("" : "+m"(*line));
+    return mask & all;
+}
+
+BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
+{
+    struct bh_keys_line {
+        char byte[64];
+    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    const uint32_t all = (1u << count) - 1;
+    uint32_t mask;
+
+    __asm__ volatile("" : "+m"(*line));
+    if (count <= 4)
+        mask = _mm256_cmpeq_epi64_mask(_mm256_loadu_si256((const __m256i *)keys),
+                                       _mm512_castsi512_si256(wanted));
+    else
+        mask = _mm512_cmpeq_epi64_mask(_mm512_maskz_loadu_epi64((__mmask8)all, keys), wanted);
+    __asm__ volatile("" : "+m"(*line));
+    return mask & all;
+}
+
 /* Packed in a register: a compressing store to memory is slow on some processors. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
@@ -130,6 +179,128 @@ BH_FN uint32_t bh_differ32(const void *from, const uint32_t *index, uint32_t fir
                            _mm512_i64gather_epi32(high, from, 4), 1);
 
     return _mm512_cmpneq_epi32_mask(words, _mm512_add_epi32(_mm512_set1_epi32((int)first), count));
+}
+
+#define BH_VEC 8u
+
+typedef __m512i bh_vec;
+
+typedef struct bh_vec_table {
+    __m512i words;
+} bh_vec_table;
+
+BH_FN bh_vec bh_vec_all(uint64_t word)
+{
+    return _mm512_set1_epi64((long long)word);
+}
+
+BH_FN bh_vec bh_vec_load32(const uint32_t *from)
+{
+    const void *at = from;
+
+    return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)at));
+}
+
+BH_FN bh_vec bh_vec_load64(const uint64_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
+BH_FN void bh_vec_store64(uint64_t *to, bh_vec v)
+{
+    _mm512_storeu_si512(to, v);
+}
+
+BH_FN bh_vec bh_vec_add(bh_vec a, bh_vec b)
+{
+    return _mm512_add_epi64(a, b);
+}
+
+BH_FN bh_vec bh_vec_subtract(bh_vec a, bh_vec b)
+{
+    return _mm512_sub_epi64(a, b);
+}
+
+BH_FN bh_vec bh_vec_and(bh_vec a, bh_vec b)
+{
+    return _mm512_and_si512(a, b);
+}
+
+BH_FN bh_vec bh_vec_or(bh_vec a, bh_vec b)
+{
+    return _mm512_or_si512(a, b);
+}
+
+BH_FN bh_vec bh_vec_xor(bh_vec a, bh_vec b)
+{
+    return _mm512_xor_si512(a, b);
+}
+
+/* Macros: the instructions have their counts in them. */
+#define bh_vec_left(v, bits) _mm512_slli_epi64((v), (bits))
+#define bh_vec_right(v, bits) _mm512_srli_epi64((v), (bits))
+
+BH_FN bh_vec bh_vec_right_by(bh_vec v, bh_vec bits)
+{
+    return _mm512_srlv_epi64(v, bits);
+}
+
+BH_FN bh_vec bh_vec_swap(bh_vec v)
+{
+    return _mm512_rol_epi64(v, 32);
+}
+
+BH_FN bh_vec bh_vec_halves(bh_vec low, bh_vec high)
+{
+    return _mm512_mask_mov_epi32(low, 0xaaaa, high);
+}
+
+BH_FN uint32_t bh_vec_zeros(bh_vec v)
+{
+    return _mm512_testn_epi64_mask(v, v);
+}
+
+BH_FN bh_vec bh_vec_multiply32(bh_vec a, bh_vec b)
+{
+    return _mm512_mul_epu32(a, b);
+}
+
+#include "targets/vector_multiply.h"
+
+BH_FN bh_vec_table bh_vec_table_load(const uint64_t *from)
+{
+    bh_vec_table table;
+
+    table.words = _mm512_loadu_si512(from);
+    return table;
+}
+
+BH_FN bh_vec bh_vec_pick(const bh_vec_table *table, bh_vec index)
+{
+    return _mm512_permutexvar_epi64(index, table->words);
+}
+
+BH_FN bh_vec bh_vec_pick32(const bh_vec_table *table, bh_vec index)
+{
+    return bh_vec_pick(table, index);
+}
+
+BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint32_t bits)
+{
+    const __mmask8 chosen = (__mmask8)bits;
+
+    (void)count;
+    _mm256_storeu_si256(
+        (__m256i *)(void *)to,
+        _mm256_mask_loadu_epi32(_mm256_loadu_si256((const __m256i *)(void *)to), chosen, from));
+}
+
+BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)
+{
+    const __mmask8 chosen = (__mmask8)bits;
+
+    (void)count;
+    _mm512_storeu_si512(to, _mm512_mask_loadu_epi64(_mm512_loadu_si512(to), chosen, from));
 }
 
 #endif

@@ -461,4 +461,6 @@ BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
 /* The results are variables of the group, so every lane loads them all. */
 #include "targets/gather.h"
 
+#include "targets/keys_of_line.h"
+
 #endif

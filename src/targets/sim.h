@@ -25,6 +25,8 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
+#include "targets/keys_of_line.h"
+
 BH_FN void bh_bring(const void *p)
 {
     (void)p;

@@ -92,10 +92,34 @@
  *                                              first and count are constants
  *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`; of the targets that run on
  *                              a CPU alone
+ *   bh_wanted32(key), bh_wanted64(key)        a key in the form in which the next two words want it
+ *   bh_keys_match32(keys, count, wanted)      loads the `count` keys of a bucket that begin 8 bytes behind
+ *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit i is set where
+ *                                             key i is equal. The load is as that of bh_line_load. count
+ *                                             is a constant
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_count(mask)             number of set bits
  *   bh_multiply(a, b, &high)   the lower 64 bits of the product, and the upper ones
+ *
+ * Words on vectors, of the targets that run on a CPU: the same computation for BH_VEC keys at a time.
+ *
+ *   BH_VEC                     64-bit words of a vector: 8, 4, or 1 where there are no vector instructions
+ *   bh_vec_all(word)           the word in all places
+ *   bh_vec_load64(p)           BH_VEC words; bh_vec_load32(p) of 4 bytes each, extended by zeros
+ *   bh_vec_store64(p, v)       stores them
+ *   bh_vec_add, _subtract, _and, _or, _xor (a, b)   place by place
+ *   bh_vec_left, _right(v, bits)   shifts by a constant; bh_vec_right_by(v, bits) by the words of `bits`, which
+ *                              are at most 63
+ *   bh_vec_swap(v)             the halves of each word, swapped
+ *   bh_vec_multiply32(a, b)    the products, of 64 bits, of the lower halves
+ *   bh_vec_multiply(a, a_upper, b, &high)   as bh_multiply; a_upper has a's upper halves as its lower ones
+ *   bh_vec_zeros(v)            bit i is set where word i is 0
+ *   bh_vec_table_load(p)       eight words to pick from
+ *   bh_vec_pick(&table, index) the index[i]-th of them in place i; in bh_vec_pick32 the lower halves, and
+ *                              anything in the upper ones
+ *   bh_choose32(to, from, count, bits)   copies the words whose bits are set; to[i] is written with what was
+ *   bh_choose64(to, from, count, bits)   there where bit i is not set. count is 8; in tests it may be less
  *
  * A line's loads must not be sunk below a later bh_load64 of its sequence number, neither by the
  * compiler nor by the machine; each target says how it ensures that.

@@ -5,6 +5,7 @@
 #include "targets/host.h"
 
 #include "targets/gather.h"
+#include "targets/vector_plain.h"
 
 typedef struct bh_line {
     uint64_t word[8];

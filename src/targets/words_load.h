@@ -18,4 +18,6 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
+#include "targets/keys_of_line.h"
+
 #endif

@@ -115,23 +115,22 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
 
 #endif
 
-/* A bucket as one step sees it: its meta word, and a line that is of the same instant if the meta
+/* A bucket as one step sees it: its meta word, and what its keys were at the same instant if the meta
  * word has not changed since. */
 typedef struct BH_DY(view) {
     uint64_t meta;
-    bh_line line;
     uint32_t match; /* slots in use that hold the key */
 } BH_DY(view);
 
 BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint32_t slot)
 {
-    return bh_dy_at(line) + 8 + slot * BH_KEY_BYTES;
+    return bh_dy_at(line) + 8 + (uint64_t)slot * BH_KEY_BYTES;
 }
 
 BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint32_t slot)
 {
     return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES) +
-           slot * BH_VALUE_BYTES;
+           (uint64_t)slot * BH_VALUE_BYTES;
 }
 
 /* The key in a slot of a bucket that nobody else writes; own_value is its value. */
@@ -155,9 +154,10 @@ BH_FN void BH_DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE va
 /* Looks at a bucket; answers 0 when a writer is at work there. */
 BH_FN int BH_DY(look)(uint64_t line, BH_KEY key, BH_DY(view) *view)
 {
+    const bh_wanted wanted = BH_WANTED(key);
+
     view->meta = bh_load64(bh_dy_at(line));
-    view->line = bh_line_load(bh_dy_at(line));
-    view->match = BH_MATCH(view->line, 8 / BH_KEY_BYTES, BH_DY_BUCKET_SLOTS, key);
+    view->match = BH_MATCH_KEYS(BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, wanted);
     view->match &= bh_dy_used(view->meta, BH_DY_BUCKET_SLOTS);
     return !(view->meta & BH_DY_LOCK);
 }

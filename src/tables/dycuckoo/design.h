@@ -6,6 +6,7 @@
 #define BH_DESIGN_OPS "tables/dycuckoo/ops.h"
 #define BH_DESIGN_GEOMETRY bh_dy_geometry
 #define BH_DESIGN_PASSES BH_DY_PASSES
+#define BH_DESIGN_AIMS "tables/dycuckoo/aims.h"
 #define BH_DESIGN_APART(options) ((options)->experimental->values_apart)
 #define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
 #define BH_DESIGN_STAGES

@@ -51,6 +51,7 @@
 extern const bh__policy bh__dycuckoo_policy;
 
 #define BH_DY_LINE 64u
+#define BH_DY_LINE_SHIFT 6
 #define BH_DY_SUBTABLES_MOST 8
 #define BH_DY_PAIRS_MOST (BH_DY_SUBTABLES_MOST * (BH_DY_SUBTABLES_MOST - 1))
 

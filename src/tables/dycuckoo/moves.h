@@ -16,12 +16,14 @@
 #ifndef BH_TABLES_DYCUCKOO_MOVES_H
 #define BH_TABLES_DYCUCKOO_MOVES_H
 
+#define BH_DY_OTHER_FACTOR 0xd6e8feb86659fd93ull
+
 /* The word of a hash that picks the bucket in the other subtable (in the home subtable hash.one does): a
  * third function of the hash, so that keys of one home bucket spread over all other buckets however many
  * times their subtables have doubled. */
 BH_FN uint64_t bh_dy_word_other(bh_hash hash)
 {
-    return hash.two * 0xd6e8feb86659fd93ull;
+    return hash.two * BH_DY_OTHER_FACTOR;
 }
 
 /* The number of a key's bucket in one of its subtables, by the word of the hash for that subtable;

@@ -67,34 +67,47 @@ BH_FN int BH_DY(rather_away)(const bh__slice *slice, const BH_DY(op) *op)
            geometry->away[bh_dy_pair_of(geometry, hash)];
 }
 
+/* Does an operation, not a lookup, if its home alone decides it and has room where it inserts; `may_go` says
+ * that a new key may be meant for its other bucket all the same. Otherwise answers NEXT, with the home as it was
+ * seen, or RETRY. */
+BH_FN bh_answer BH_DY(at_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                               int may_go, BH_DY(view) *view)
+{
+    if (!BH_DY(look)(line, op->key, view))
+        return BH_RETRY;
+    if (!view->match) {
+        if (bh_dy_counted(view->meta, op->counter))
+            return BH_NEXT;
+        if (!BH_OP_INSERTS(kind))
+            return bh_load64(bh_dy_at(line)) == view->meta ? BH_DY(done)(op, BH_MISSING) : BH_RETRY;
+        if (BH_DY(full)(view->meta) || !slice->room || (may_go && BH_DY(rather_away)(slice, op)))
+            return BH_NEXT;
+    }
+    if (!BH_DY(lock)(line, view))
+        return BH_RETRY;
+    bh_dy_unlock(line, view->match ? BH_DY(act)(slice, op, kind, line, view)
+                                   : BH_DY(insert)(slice, op, kind, line, view->meta, 0));
+    return BH_DONE;
+}
+
 BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                                  bh_region *next)
 {
-    int inserts = BH_OP_INSERTS(kind);
     BH_DY(view) view;
+    const bh_answer answer = BH_DY(at_home)(slice, op, kind, line, 1, &view);
 
-    if (!BH_DY(look)(line, op->key, &view))
-        return BH_RETRY;
-    if (!view.match) {
-        if (bh_dy_counted(view.meta, op->counter))
-            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
-        if (!inserts)
-            return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(done)(op, BH_MISSING) : BH_RETRY;
-        if (BH_DY(full)(view.meta)) {
-            if ((slice->hints & BH_HINT_TURNOVER) && slice->room && !op->looks)
-                return BH_DY(begin_evict)(slice, op, line, view.meta, next);
-            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
-        }
-        if (!slice->room) /* the key may be refused: it must have been absent at one instant */
+    if (answer != BH_NEXT)
+        return answer;
+    if (BH_OP_INSERTS(kind) && !bh_dy_counted(view.meta, op->counter)) {
+        if (!BH_DY(full)(view.meta) &&
+            !slice->room) /* the key may be refused: it must have been absent
+                                                        at one instant */
             return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(no_room)(slice) : BH_RETRY;
-        if (BH_DY(rather_away)(slice, op))
-            return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
+        if (BH_DY(full)(view.meta) && (slice->hints & BH_HINT_TURNOVER) && slice->room &&
+            !op->looks)
+            return BH_DY(begin_evict)(slice, op, line, view.meta, next);
     }
-    if (!BH_DY(lock)(line, &view))
-        return BH_RETRY;
-    bh_dy_unlock(line, view.match ? BH_DY(act)(slice, op, kind, line, &view)
-                                  : BH_DY(insert)(slice, op, kind, line, view.meta, 0));
-    return BH_DONE;
+    return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
 }
 
 BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,

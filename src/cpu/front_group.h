@@ -1,0 +1,42 @@
+/* Sizes of the front of the CPU schedule; see front_rounds.h. */
+#ifndef BH_CPU_FRONT_GROUP_H
+#define BH_CPU_FRONT_GROUP_H
+
+#include "targets/target.h"
+
+/* Keys of a group: a whole number of vectors. A build for tests may have slices of fewer elements. */
+#ifndef BH_FRONT_GROUP
+#define BH_FRONT_GROUP 8u
+#endif
+
+/* A group is looked at when so many later ones have taken aim, so BH_FRONT_AHEAD * BH_FRONT_GROUP lines are on
+ * their way at a time. The ring holds these groups and the one that takes aim. */
+#define BH_FRONT_AHEAD 7u
+#define BH_FRONT_RING 8u
+
+/* Fewer elements are left to the window. */
+#ifndef BH_FRONT_LEAST
+#define BH_FRONT_LEAST 32u
+#endif
+
+/* Elements of a list that are copied at a time. */
+#define BH_FRONT_COPIES 256u
+
+/* A bit for each key of a group. */
+#define BH_FRONT_ALL ((1u << BH_FRONT_GROUP) - 1)
+
+/* The bits as the bytes of a word, 0 or 1 each: outcomes of lookups, BH_MISSING or BH_FOUND. */
+#define BH_FRONT_ONES 0x0101010101010101ull
+
+BH_FN uint64_t bh_front_outcomes(uint32_t bits)
+{
+    const uint64_t apart = bits * BH_FRONT_ONES & 0x8040201008040201ull;
+    uint64_t bytes = (apart + 0x7f * BH_FRONT_ONES) >> 7 & BH_FRONT_ONES;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * The front of the CPU schedule: elements in groups of eight, for designs that can say with vectors where
+ * eight keys live (BH_DESIGN_AIMS).
+ *
+ * Most elements end at the first line that they look at, and for those the window (schedule.h) spends more
+ * instructions on keeping an operation's state than on the operation. So a slice of one kind goes through the
+ * front first, and the window gets only what did not end there:
+ *
+ *     group      0    1    2    ..   7    8    9
+ *     aim        where its eight keys live; ask for their lines
+ *     look                                group 0   group 1   ..      each key's line, which ends it or not
+ *
+ *     round 0    all elements, on their first lines               one in ten is left
+ *     round 1    those, on all their lines                        one in a hundred is left
+ *     window     those, and the last ones of a slice that make no group
+ *
+ * Nothing here waits, and nothing is kept of an element that did not end: whoever goes on with it begins with
+ * all of its lines. So begin and step remain what an operation is; the front only tries them where they can end
+ * at once.
+ *
+ * An include-template like schedule.h. The design's include-template BH_DESIGN_AIMS defines
+ *
+ *     BH_OF_DESIGN(front)      what aiming needs of the geometry, in registers; BH_OF_DESIGN(front_of)
+ *     BH_OF_DESIGN(aims)       where the keys of a group live: line[round][i] is the line that key i asks for
+ *     BH_DESIGN(front_fits)    whether slices of this table go through the front
+ *     BH_DESIGN(aim)           finds the places of a group
+ *     BH_DESIGN(look_up)       looks up a group's keys in round 0; asks for the lines of another group
+ *     BH_DESIGN(try_change)    tries another operation on one key in round 0
+ *     BH_DESIGN(tries_again)   whether there is a round 1
+ *     BH_DESIGN(try_again)     tries any operation on one key in round 1
+ *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
+ */
+#include "tables/instance.h"
+
+#include "cpu/front_group.h"
+
+/* Takes aim at a group's lines. `round` is a constant. */
+BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
+                               int to_write, BH_OF_DESIGN(aims) *aims)
+{
+    uint32_t i;
+
+    BH_DESIGN(aim)(front, keys, round, aims);
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const void *line = (const void *)(uintptr_t)aims->line[round][i];
+
+        if (to_write)
+            bh_bring_to_write(line);
+        else
+            bh_bring(line);
+    }
+}
+
+/* Writes the answers of a group of lookups, from element `first` on. Keys that were not found leave their values as
+ * they are. Mostly all of a group's keys were found, or none. */
+BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint32_t found,
+                                   const BH_VALUE *values)
+{
+    BH_VALUE *const to = (BH_VALUE *)slice->values_out + first;
+    const int has_values = BH_VALUE_BYTES && slice->values_out;
+    uint64_t outcomes = 0;
+
+    if (found == BH_FRONT_ALL) {
+        outcomes = BH_FRONT_ONES;
+        if (has_values)
+            __builtin_memcpy(to, values, BH_FRONT_GROUP * sizeof *to);
+    } else if (found) {
+        outcomes = bh_front_outcomes(found);
+        if (has_values)
+            BH_CHOOSE_VALUES(to, values, BH_FRONT_GROUP, found);
+    }
+    if (has_values && found && first * BH_VALUE_BYTES % 64 == 0)
+        bh_answer_ahead(slice, to, BH_VALUE_BYTES, first);
+    if (slice->outcomes) {
+        __builtin_memcpy(slice->outcomes + first, &outcomes, BH_FRONT_GROUP);
+        if (first % 64 == 0)
+            bh_answer_ahead(slice, slice->outcomes + first, 1, first);
+    }
+}
+
+/* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
+ * are left to `left`, and answers how many. */
+BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
+                                      const BH_OF_DESIGN(front) *shared_front, uint32_t total,
+                                      uint16_t *left)
+{
+    /* Copies that nobody else can point to stay in registers while results are written. */
+    const BH_OF_DESIGN(front) front = *shared_front;
+    const bh__slice slice = *shared;
+    const BH_KEY *keys = (const BH_KEY *)slice.keys;
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
+    BH_VALUE values[BH_FRONT_GROUP] = {0};
+    uint32_t aimed = 0, first, count = 0, found, open;
+
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+        BH_DESIGN(take_aim)
+    (&front, keys + aimed, 0, 0, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+    for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
+
+        if (aimed < total) {
+            BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
+
+            BH_DESIGN(aim)(&front, keys + aimed, 0, next);
+            aimed += BH_FRONT_GROUP;
+            found = BH_DESIGN(look_up)(aims, keys + first, next, values, &open);
+        } else {
+            found = BH_DESIGN(look_up)(aims, keys + first, 0, values, &open);
+        }
+        BH_DESIGN(answer_group)(&slice, first, found, values);
+        for (; open; open &= open - 1)
+            left[count++] = (uint16_t)(first + bh_first(open));
+    }
+    return count;
+}
+
+/* Round 0 of elements that all do `kind`, another operation than looking up; see look_up_all. */
+BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
+                                     uint32_t kind, uint32_t total, uint16_t *left)
+{
+    const BH_OF_DESIGN(front) front = *shared_front;
+    bh__slice slice = *shared;
+    const BH_KEY *keys = (const BH_KEY *)slice.keys;
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
+    uint32_t aimed = 0, first, count = 0, i;
+
+    for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
+        uint8_t outcomes[BH_FRONT_GROUP];
+
+        for (; aimed < total && aimed <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
+             aimed += BH_FRONT_GROUP)
+            BH_DESIGN(take_aim)
+        (&front, keys + aimed, 0, 1, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+        for (i = 0; i < BH_FRONT_GROUP; i++) {
+            BH_DESIGN(op) op;
+
+            op.outcome = BH_MISSING;
+            if (BH_DESIGN(try_change)(&slice, &op, aims, i, keys[first + i], first + i, kind) !=
+                BH_DONE)
+                left[count++] = (uint16_t)(first + i);
+            outcomes[i] = op.outcome;
+        }
+        if (slice.outcomes) {
+            __builtin_memcpy(slice.outcomes + first, outcomes, sizeof outcomes);
+            if (first % 64 == 0)
+                bh_answer_ahead(&slice, slice.outcomes + first, 1, first);
+        }
+    }
+    *shared = slice;
+    return count;
+}
+
+/* A group in round 1, whose elements do not follow each other in the slice: their names, and their keys. */
+typedef struct BH_DESIGN(group) {
+    BH_OF_DESIGN(aims) aims;
+    uint16_t names[BH_FRONT_GROUP];
+    BH_KEY keys[BH_FRONT_GROUP];
+} BH_DESIGN(group);
+
+/* Round 1 of the elements that the list names. Answers how many are left in it. Few elements come here, so there is
+ * one text for all kinds. */
+BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESIGN(front) *front,
+                                             uint32_t kind, uint16_t *list, uint32_t total)
+{
+    BH_DESIGN(group) ring[BH_FRONT_RING];
+    bh__slice slice = *shared;
+    uint32_t aimed = 0, first, count = 0, i;
+
+    for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        const BH_DESIGN(group) *const looking = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
+
+        for (; aimed < total && aimed <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
+             aimed += BH_FRONT_GROUP) {
+            BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
+
+            /* Where there are no eight left the last one stands for those that are missing. */
+            for (i = 0; i < BH_FRONT_GROUP; i++) {
+                aiming->names[i] = list[aimed + i < total ? aimed + i : total - 1];
+                aiming->keys[i] = ((const BH_KEY *)slice.keys)[aiming->names[i]];
+            }
+            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND, &aiming->aims);
+        }
+        for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
+            const uint32_t at = looking->names[i];
+            BH_DESIGN(op) op;
+
+            if (BH_DESIGN(try_again)(&slice, &op, &looking->aims, i, looking->keys[i], at, kind) !=
+                BH_DONE)
+                list[count++] = (uint16_t)at;
+            else if (slice.outcomes)
+                slice.outcomes[at] = op.outcome;
+        }
+    }
+    /* Why an element stalls the window says, when it has tried in vain, too. */
+    slice.reasons = shared->reasons;
+    *shared = slice;
+    return count;
+}
+
+/* Runs all elements of a slice, which do `kind`. Writes the names of those that the window must go on with to
+ * slice->list, and answers how many. */
+BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
+{
+    const BH_OF_DESIGN(front) front =
+        BH_OF_DESIGN(front_of)((const BH_DESIGN_GEOMETRY *)slice->geometry);
+    uint32_t at = slice->count / BH_FRONT_GROUP * BH_FRONT_GROUP, count;
+
+    switch (kind) {
+    case BH_FIND: count = BH_DESIGN(look_up_all)(slice, &front, at, slice->list); break;
+    case BH_INSERT: count = BH_DESIGN(change_all)(slice, &front, BH_INSERT, at, slice->list); break;
+    case BH_ERASE: count = BH_DESIGN(change_all)(slice, &front, BH_ERASE, at, slice->list); break;
+    case BH_ADD: count = BH_DESIGN(change_all)(slice, &front, BH_ADD, at, slice->list); break;
+    default: count = BH_DESIGN(change_all)(slice, &front, kind, at, slice->list);
+    }
+    for (; at < slice->count; at++)
+        slice->list[count++] = (uint16_t)at;
+    if (count < BH_FRONT_LEAST || !BH_DESIGN(tries_again)(slice, kind))
+        return count;
+    return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
+}
+
+/* The same for the elements that slice->list names: their keys and values are copied part by part, so that they
+ * follow each other. */
+BH_FN_RARE uint32_t BH_DESIGN(run_front_listed)(bh__slice *slice, uint32_t kind)
+{
+    const BH_KEY *keys = (const BH_KEY *)slice->keys;
+    const BH_VALUE *values = (const BH_VALUE *)slice->values;
+    BH_KEY part_keys[BH_FRONT_COPIES];
+    BH_VALUE part_values[BH_FRONT_COPIES];
+    uint8_t part_outcomes[BH_FRONT_COPIES];
+    uint16_t names[BH_FRONT_COPIES], left[BH_FRONT_COPIES];
+    const int given = BH_VALUE_BYTES && values && BH_OP_READS(kind);
+    const int wanted = BH_VALUE_BYTES && slice->values_out && BH_OP_WRITES(kind);
+    bh__slice part = *slice;
+    uint32_t first, count = 0, lefts, i;
+
+    part.keys = part_keys;
+    part.values = given ? part_values : 0;
+    part.values_out = wanted ? part_values : 0;
+    part.outcomes = part_outcomes;
+    part.ops = 0;
+    part.list = left;
+    part.listed = 0;
+    for (first = 0; first < slice->listed; first += part.count) {
+        const uint32_t rest = slice->listed - first;
+
+        part.count = rest < BH_FRONT_COPIES ? rest : BH_FRONT_COPIES;
+        for (i = 0; i < part.count; i++) {
+            names[i] = slice->list[first + i];
+            part_keys[i] = keys[names[i]];
+        }
+        for (i = 0; given && i < part.count; i++)
+            part_values[i] = values[names[i]];
+        lefts = BH_DESIGN(run_front)(&part, kind);
+        /* Elements that are left are written again by the window. */
+        for (i = 0; slice->outcomes && i < part.count; i++)
+            slice->outcomes[names[i]] = part_outcomes[i];
+        for (i = 0; i < lefts; i++) {
+            part_outcomes[left[i]] = BH_MISSING;
+            slice->list[count++] = names[left[i]];
+        }
+        for (i = 0; wanted && i < part.count; i++)
+            if (part_outcomes[i] == BH_FOUND)
+                ((BH_VALUE *)slice->values_out)[names[i]] = part_values[i];
+    }
+    slice->moved = part.moved;
+    slice->looks = part.looks;
+    slice->room = part.room;
+    slice->inserted = part.inserted;
+    slice->erased = part.erased;
+    slice->assigned = part.assigned;
+    return count;
+}

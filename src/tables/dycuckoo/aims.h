@@ -1,0 +1,212 @@
+/*
+ * DyCuckoo, many keys at a time: where the keys of a group live, computed with vectors, for the front of
+ * the CPU schedule (cpu/front_rounds.h). What is done to a key there is what begin.h and steps.h do. An
+ * include-template: see instance.h.
+ *
+ * The ordered pairs of subtables are numbered by home, and each home has as many pairs: subtables - 1. So
+ * home follows from the hash without a look at the pair,
+ *
+ *     pair = floor(x * subtables * (subtables - 1)),  home = floor(pair / (subtables - 1))
+ *                                                          = floor(x * subtables)        for x in [0, 1)
+ *
+ * and what is to be known of a subtable is picked from registers that hold it for all (bh_vec_pick).
+ */
+#include "tables/instance.h"
+
+#define BH_DY(name) BH_NAME(bh_dy_##name)
+#define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+
+#ifndef BH_TABLES_DYCUCKOO_AIMS_H
+#define BH_TABLES_DYCUCKOO_AIMS_H
+
+/* What all groups of a slice have in common. */
+typedef struct bh_dy_front {
+    bh_seed seed;
+    uint64_t base;
+    uint32_t subtables;
+    bh_vec_table lines;
+    bh_vec_table masks;
+    bh_vec_table doublings;
+} bh_dy_front;
+
+/* Where the keys of a group live. */
+typedef struct bh_dy_aims {
+    uint64_t line[2][BH_FRONT_GROUP]; /* home; the other bucket, in the second round */
+    uint64_t counter[BH_FRONT_GROUP];
+} bh_dy_aims;
+
+BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
+{
+    uint64_t lines[BH_DY_SUBTABLES_MOST], masks[BH_DY_SUBTABLES_MOST];
+    uint64_t doublings[BH_DY_SUBTABLES_MOST];
+    bh_dy_front front;
+    uint32_t i;
+
+    for (i = 0; i < BH_DY_SUBTABLES_MOST; i++) {
+        const uint32_t is = i < geometry->subtables;
+
+        lines[i] = is ? geometry->subtable[i].lines : 0;
+        masks[i] = is ? geometry->subtable[i].mask : 0;
+        doublings[i] = is ? geometry->subtable[i].doublings : 0;
+    }
+    front.seed = geometry->seed;
+    front.base = geometry->base;
+    front.subtables = geometry->subtables;
+    front.lines = bh_vec_table_load(lines);
+    front.masks = bh_vec_table_load(masks);
+    front.doublings = bh_vec_table_load(doublings);
+    return front;
+}
+
+#endif
+
+/* Whether slices of this table go through the front. The experiments' tables do not. */
+BH_FN int BH_DY(front_fits)(const bh_dy_geometry *geometry)
+{
+    return !BH_APART && !geometry->spread && geometry->base <= UINT32_MAX;
+}
+
+/* The addresses of buckets, by the words of hashes for their subtables. */
+BH_FN bh_vec BH_DY(aim_at)(const bh_dy_front *front, bh_vec word, bh_vec subtable)
+{
+    const bh_vec base = bh_vec_all(front->base);
+    const bh_vec within = bh_vec_and(word, bh_vec_pick32(&front->masks, subtable));
+    const bh_vec bucket = bh_vec_add(bh_hash_ranges(word, base), bh_vec_multiply32(within, base));
+
+    return bh_vec_add(bh_vec_pick(&front->lines, subtable), bh_vec_left(bucket, BH_DY_LINE_SHIFT));
+}
+
+/* Says where the keys of a group live. `round` is a constant. */
+BH_FN void BH_DY(aim)(const bh_dy_front *front, const BH_KEY *keys, uint32_t round,
+                      bh_dy_aims *aims)
+{
+    const bh_vec subtables = bh_vec_all(front->subtables);
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_hashes h = bh_hash_keys(BH_LOAD_VECTOR(keys + i), BH_KEY_BYTES, &front->seed);
+        const bh_vec picks = bh_vec_right(h.two, 32);
+        const bh_vec home = bh_vec_right(bh_vec_multiply32(picks, subtables), 32);
+        const bh_vec doublings = bh_vec_and(bh_vec_pick32(&front->doublings, home), bh_vec_all(63));
+        const bh_vec next =
+            bh_vec_and(bh_vec_right_by(h.one, doublings), bh_vec_all(BH_DY_FILTER_COUNTERS - 1));
+
+        bh_vec_store64(aims->line[0] + i, BH_DY(aim_at)(front, h.one, home));
+        bh_vec_store64(aims->counter + i,
+                       bh_vec_add(bh_vec_left(next, 1), bh_vec_all(BH_DY_FILTER_SHIFT)));
+        if (round) {
+            const bh_vec others = bh_vec_all(front->subtables - 1);
+            const bh_vec pair =
+                bh_vec_right(bh_vec_multiply32(picks, bh_vec_multiply32(subtables, others)), 32);
+            const bh_vec nth = bh_vec_subtract(pair, bh_vec_multiply32(home, others));
+            /* Those from home on have a number that is larger by one. */
+            const bh_vec other = bh_vec_add(
+                nth, bh_vec_right(bh_vec_subtract(bh_vec_subtract(home, bh_vec_all(1)), nth), 63));
+            const bh_vec factor = bh_vec_all(BH_DY_OTHER_FACTOR);
+            bh_vec high;
+            const bh_vec word = bh_vec_multiply(h.two, picks, factor, &high);
+
+            bh_vec_store64(aims->line[1] + i, BH_DY(aim_at)(front, word, other));
+        }
+    }
+}
+
+/* Looks up a group's keys in their homes. Answers a bit for each: 1 where it was found, and its value is in
+ * `values`. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the
+ * buckets all keys stay open. */
+BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
+                              BH_VALUE *values, uint32_t *open)
+{
+    uint64_t match[BH_FRONT_GROUP], meta[BH_FRONT_GROUP];
+    bh_vec locks = bh_vec_all(0);
+    uint32_t gone = 0, stay = 0, i;
+
+    *open = BH_FRONT_ALL;
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const uint64_t line = aims->line[0][i];
+        BH_DY(view) view;
+
+        if (next)
+            bh_bring(bh_dy_at(next->line[0][i]));
+        /* Without branches: no processor foresees whether a key is there, or in which slot. */
+        (void)BH_DY(look)(line, keys[i], &view);
+        match[i] = view.match;
+        meta[i] = view.meta;
+        if (BH_VALUE_BYTES)
+            values[i] = BH_LOAD_VALUE(
+                BH_DY(value_at)(line, bh_first(view.match | 1u << (BH_DY_BUCKET_SLOTS - 1))));
+        if (bh_load64(bh_dy_at(line)) != view.meta)
+            return 0;
+    }
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec metas = bh_vec_load64(meta + i);
+        const bh_vec counts = bh_vec_right_by(metas, bh_vec_load64(aims->counter + i));
+
+        gone |= bh_vec_zeros(bh_vec_load64(match + i)) << i;
+        stay |= bh_vec_zeros(bh_vec_and(counts, bh_vec_all(3))) << i;
+        locks = bh_vec_or(locks, metas);
+    }
+    if (bh_vec_zeros(bh_vec_and(locks, bh_vec_all(BH_DY_LOCK))) != (1u << BH_VEC) - 1)
+        return 0;
+    *open = gone & ~stay;
+    return gone ^ BH_FRONT_ALL;
+}
+
+/* Whether a second round is worth while. A new key that finds its home full in a table whose keys come and go
+ * sends a guest away from there, which the window does. */
+BH_FN int BH_DY(tries_again)(const bh__slice *slice, uint32_t kind)
+{
+    return !(BH_OP_INSERTS(kind) && (slice->hints & BH_HINT_TURNOVER));
+}
+
+/* One try of an operation in both buckets. Searches for a path are left to the window, too. */
+BH_FN bh_answer BH_DY(try_again)(bh__slice *slice, BH_DY(op) *op, const bh_dy_aims *aims,
+                                 uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
+{
+    const uint32_t hints = slice->hints;
+    BH_DY(view) view;
+    bh_region next;
+    bh_answer answer;
+
+    BH_DY(begin_home)(op, key, at, kind, (uint32_t)aims->counter[i]);
+    op->home = aims->line[0][i];
+    op->state = BH_DY_OTHER;
+    if (kind == BH_FIND) {
+        if (!BH_DY(look)(op->home, key, &view))
+            return BH_RETRY;
+        op->from = view.meta;
+        return BH_DY(step_find)(slice, op, aims->line[view.match ? 0 : 1][i], &next);
+    }
+    slice->hints |= BH_HINT_LATER;
+    answer = BH_DY(step_other)(slice, op, kind, aims->line[1][i], &next);
+    slice->hints = hints;
+    return answer;
+}
+
+/* One try of an operation at home. */
+BH_FN bh_answer BH_DY(try_change)(bh__slice *slice, BH_DY(op) *op, const bh_dy_aims *aims,
+                                  uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
+{
+    BH_DY(view) view;
+
+    BH_DY(begin_home)(op, key, at, kind, (uint32_t)aims->counter[i]);
+    return BH_DY(at_home)(slice, op, kind, aims->line[0][i], 0, &view);
+}
+
+/* Begins an operation that home did not decide a moment ago. (A change that finds its home full in a table whose
+ * keys come and go sends a guest away from there, so it begins at home.) */
+BH_FN_RARE bh_region BH_DY(begin_left)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
+                                       uint32_t kind)
+{
+    bh_region region = BH_DY(begin)(slice, op, at, kind);
+
+    if (kind != BH_FIND && !(slice->hints & BH_HINT_TURNOVER))
+        (void)BH_DY(go_other)(slice, op, region.offset, &region);
+    return region;
+}
+
+#undef BH_DY
+#undef BH_DY_BUCKET_BYTES
+#undef BH_DY_BUCKET_SLOTS
