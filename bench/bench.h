@@ -32,6 +32,7 @@ typedef struct settings {
     uint32_t threads;
     uint32_t repetitions;
     int json;
+    int counted; /* the experiment instructions runs as what callgrind counts */
 } settings;
 
 /* One run of the program. */
@@ -104,6 +105,7 @@ void run_stadium(bench *b);
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_full(bench *b); /* on the CPU and on a GPU */
+void run_instructions(bench *b);
 void run_primitives(bench *b);
 void run_gpu_limits(bench *b);
 void run_gpu_operations(bench *b);

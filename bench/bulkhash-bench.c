@@ -50,6 +50,7 @@ static const struct {
     {"hostile", run_hostile, NULL, 0, 0},
     {"full", run_full, run_full, ON_GPU, 1},
     {"lines", run_lines, NULL, 0, 0},
+    {"instructions", run_instructions, NULL, 0, 1},
     {"primitives", run_primitives, NULL, 0, 1},
 };
 
@@ -75,8 +76,9 @@ static const char usage_text[] =
     "  -e, --experiment NAME  one of those below, or all; may be given several times\n"
     "                         (default: operations and growth; on a GPU the first five below)\n"
     "  -d, --device NAME      cpu, or cuda, or cuda:1: a GPU, whose experiments stand at the end\n"
-    "      --design NAME      design of the tables on a GPU: dycuckoo (default), hashfight, dachash,\n"
-    "                         stadium; what it cannot do there is said, and the rest measured\n"
+    "      --design NAME      design of the tables on a GPU, and whose instructions are counted:\n"
+    "                         dycuckoo (default), hashfight, dachash, stadium; what it cannot do on\n"
+    "                         a GPU is said, and the rest measured\n"
     "  -n, --keys N           pairs in the table (default 33554432; on a GPU 50000000)\n"
     "  -f, --fill F           fraction of slots in use, at most (default 0.8; on a GPU 0.84)\n"
     "  -w, --widths K,V       bytes of a key and of a value, 4 or 8 each (default 4,4)\n"
@@ -86,7 +88,10 @@ static const char usage_text[] =
     "      --json             one JSON object per result, a line each; \"machine\" and \"commit\" say\n"
     "                         what it was measured on, and from which sources\n"
     "  -h, --help             this text\n"
-    "\n"
+    "\n";
+
+/* Compilers need not take longer strings. */
+static const char usage_experiments_text[] =
     "Experiments:\n"
     "  operations  each operation on a table made for its keys, as ratios to the limit;\n"
     "              keys with a skew; export, clear, memory\n"
@@ -120,11 +125,12 @@ static const char usage_text[] =
     "              costs, beside placing them all\n"
     "  lines       lines of memory per find, of at most 4194304 keys: in a table that is\n"
     "              fresh, has grown, has had its keys turned over three times\n"
+    "  instructions  instructions per key, counted by valgrind: one thread, AVX2 and plain C, at\n"
+    "              most 2097152 pairs, and 65536, which lie in cache; \"one\": calls of one key\n"
     "  primitives  sorting beside oneTBB's and Boost's, partition, scan and others beside\n"
     "              copying as much, gather and scatter beside the limit; no table\n"
     "\n";
 
-/* Compilers need not take longer strings. */
 static const char usage_gpu_text[] =
     "Experiments with --device cuda:\n"
     "  limits      random 64-byte reads, 32-byte reads, 64-bit atomic additions to memory as\n"
@@ -280,7 +286,7 @@ static void run(const settings *s, int is_gpu, unsigned chosen)
 
 int main(int argc, char **argv)
 {
-    enum { QUICK = 256, JSON, DESIGN };
+    enum { QUICK = 256, JSON, DESIGN, COUNTED };
     static const struct option options[] = {
         {"experiment", required_argument, NULL, 'e'},
         {"device", required_argument, NULL, 'd'},
@@ -292,6 +298,7 @@ int main(int argc, char **argv)
         {"repetitions", required_argument, NULL, 'r'},
         {"quick", no_argument, NULL, QUICK},
         {"json", no_argument, NULL, JSON},
+        {"counted", no_argument, NULL, COUNTED}, /* what instructions.c starts; not in the help */
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -341,8 +348,10 @@ int main(int argc, char **argv)
             s.repetitions = 3;
             break;
         case JSON: s.json = 1; break;
+        case COUNTED: s.counted = 1; break;
         case 'h':
             fputs(usage_text, stdout);
+            fputs(usage_experiments_text, stdout);
             fputs(usage_gpu_text, stdout);
             return fflush(stdout) ? 1 : 0;
         default: fputs("Try: bulkhash bench --help\n", stderr); return 2;
@@ -354,8 +363,9 @@ int main(int argc, char **argv)
         return 2;
     }
     is_gpu = is_gpu_of(s.device);
-    if (s.design && !is_gpu) {
-        fprintf(stderr, "bulkhash-bench: --design is for --device cuda alone\n");
+    if (s.design && !is_gpu && asked != experiment("instructions")) {
+        fprintf(stderr, "bulkhash-bench: --design is for --device cuda and for the experiment "
+                        "instructions alone\n");
         return 2;
     }
     if (!s.design)

@@ -33,7 +33,7 @@ PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The order of the sections. A file belongs to an experiment when its name is the experiment's, or
 # begins with it and a hyphen: operations-4-4.jsonl. Files of GPUs hold several experiments each.
 EXPERIMENTS = ("operations growth turnover peers designs hashfight dachash stadium calls threads sizes fills dynamic hostile "
-               "full lines primitives gpu").split()
+               "full lines instructions primitives gpu").split()
 
 # What the project's README.md shows: a file of other tables, and which of them, with their headings.
 SHORT = "peers-4-4"
@@ -266,7 +266,8 @@ def common(rows):
         return text + f", {design_of(last)}on {last.get('machine', 'a GPU')}"
     text += f", {threads_of(last)}"
     if last["target"] != "lines":
-        text += f", {last['target']}"
+        if is_alike(rows, "target"): # where they differ, the rows' names say so
+            text += f", {last['target']}"
         if is_alike(rows, "page_bytes"):
             text += f", pages of {pages(first['page_bytes'])}"
     return text
@@ -704,7 +705,7 @@ IDENTITY = ("experiment", "name", "design", "device", "target", "op", "key_bytes
 NEITHER = ("fill after a batch", "subtables doubled", "subtables halved", "not supported")
 
 # Of these less is better.
-COSTS = re.compile(r"^times the time|^(ns|bytes|lines|keys moved|peak|highest|longest|milliseconds|"
+COSTS = re.compile(r"^times the time|^(ns|bytes|lines|instructions|keys moved|peak|highest|longest|milliseconds|"
                    r"microseconds)\b|\bms$")
 
 LEAST_ALLOWED = 0.03

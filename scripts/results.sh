@@ -23,6 +23,8 @@ dynamic         dynamic
 hostile         hostile
 full            full
 lines           lines
+instructions-4-4  instructions  -w 4,4
+instructions-8-8  instructions  -w 8,8
 hashfight-50M   hashfight   -n 50000000
 hashfight-200M  hashfight   -n 200000000 -r 3
 dachash         dachash     -r 3
@@ -252,7 +254,7 @@ while read -r file experiment options; do
         continue
     fi
     if [[ ! -s $part ]]; then
-        echo "results: $command has nothing to say, it is left out: was it built without the peers?" >&2
+        echo "results: $command has nothing to say, it is left out: was it built without the peers, or is there no valgrind?" >&2
         continue
     fi
     mv "$part" "$directory/$file.$suffix"

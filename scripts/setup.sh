@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, on Debian and its relatives; elsewhere says what is missing:
 #   scripts/setup.sh [build] [test] [peers] [jobs]        the first two when none is named
-# `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers; and
-# what draws the comparison. `jobs` is what scripts/compare-jobs.py compares with, but for what pip
-# installs.
+# `peers` is what the benchmark compares with: hash tables in C++, and programs that count k-mers; what
+# draws the comparison; and valgrind, which counts instructions. `jobs` is what scripts/compare-jobs.py
+# compares with, but for what pip installs.
 # Looks for the tools and headers themselves, so that what came from elsewhere counts too, and
 # touches neither network nor package manager when nothing is missing.
 set -euo pipefail
@@ -50,6 +50,7 @@ if [[ $parts == *" peers "* ]]; then
     need jellyfish has_command jellyfish
     need kmc has_command kmc
     need python3-matplotlib has_python_module matplotlib
+    need valgrind has_command valgrind
 fi
 if [[ $parts == *" jobs "* ]]; then
     need python3 has_command python3

@@ -4,7 +4,7 @@
 
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench && -x $bench-lines ]] || exit 77
-experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile full lines primitives'
+experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile full lines instructions primitives'
 
 expect_success "$BULKHASH" bench --help
 for word in --experiment --keys --fill --widths --threads --repetitions --quick --json $experiments; do

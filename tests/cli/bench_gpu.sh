@@ -24,7 +24,7 @@ for device in '' gpu cuda: cuda:x cuda:12345 cudax; do
     expect_one_sentence 2 "--device: \"$device\".*--help" --device "$device"
 done
 expect_one_sentence 2 '--design: "fast" is none.*--help' --device cuda --design fast
-expect_one_sentence 2 '--design is for --device cuda alone' --design dycuckoo
+expect_one_sentence 2 '--design is for --device cuda and for the experiment instructions' --design dycuckoo
 expect_one_sentence 2 'peers is not for --device cuda' --device cuda -e peers
 expect_one_sentence 2 'host is not for --device cpu' -e host
 
