@@ -719,6 +719,11 @@ struct bh_system {
     int (*random)(void *state, void *bytes, uint64_t count);
     uint64_t (*process_id)(void *state);
     const char *(*environment)(void *state, const char *name);
+    /* Makes each thread of the process that is running now execute a memory barrier, and then returns.
+     * barrier_prepare says, once for each context, that barriers will be wanted. Where either fails,
+     * small calls take longer. (On Linux: the system call membarrier.) */
+    int (*barrier_prepare)(void *state);
+    int (*barrier)(void *state);
 };
 
 /* Fills *system with the library's own functions. `system` not NULL. Thread-safe. */

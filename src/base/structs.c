@@ -17,7 +17,7 @@
 
 BH_SIZES(context_options, cuda_stream, 0);
 BH_SIZES(context_info, pages, 0);
-BH_SIZES(system, environment, 0);
+BH_SIZES(system, barrier, BH_SIZE_TO(bh_system, environment), 0);
 BH_SIZES(table_options, stadium.file_path, BH_SIZE_TO(bh_table_options, dachash.reserved), 0);
 BH_SIZES(experimental_options, regions, 0);
 BH_SIZES(table_stats, tickets_erased, BH_SIZE_TO(bh_table_stats, nodes_free),

@@ -138,15 +138,16 @@ static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
+    bh__presence *presence;
     uint64_t looks;
 
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->reasons = slice->moved = 0;
     slice->room = 0;
-    if (!bh__gate_try_shared(&table->gate)) {
+    if (!bh__gate_try_shared(&table->gate, &presence)) {
         if (c->in_tasks)
             return 0;
-        bh__gate_enter_shared(&table->gate, &c->backend->system);
+        bh__gate_enter_shared(&table->gate, &presence, &c->backend->system);
     }
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
@@ -160,7 +161,7 @@ static int run_slice(call *c, worker *w)
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
         bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }
-    bh__gate_leave_shared(&table->gate);
+    bh__gate_leave_shared(&table->gate, presence);
     return 1;
 }
 
@@ -242,12 +243,10 @@ static void run_call(call *c, uint32_t workers)
         else
             executor->run(executor->state, work, c, workers);
         for (i = 0; i < workers; i++) {
-            if (c->workers[i].waiting) {
-                bh__gate_enter_shared(&c->table->gate, &c->backend->system);
-                bh__gate_leave_shared(&c->table->gate);
-            } else if (c->workers[i].slice.stalled) {
+            if (c->workers[i].waiting)
+                bh__gate_await(&c->table->gate, &c->backend->system);
+            else if (c->workers[i].slice.stalled)
                 resolve(c, &c->workers[i]);
-            }
         }
         if (c->shrink)
             resolve(c, NULL);

@@ -104,6 +104,8 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
             return course;
         }
     }
+    if (batch->n == 1 && table->kernels->slice[BH_SLICE_MIXED])
+        order = BH_CPU_ORDER_GIVEN;
     if (order == BH_CPU_ORDER_GIVEN) {
         course.way = BH_CPU_IN_ORDER;
         course.kind = BH_SLICE_MIXED;

@@ -264,6 +264,8 @@ struct bh__backend {
     uint64_t far_most; /* how much of it a table may have that names no budget; 0: the GPU cannot
                         * reach the host's memory */
     bh_executor executor;
+    uint32_t
+        has_barrier; /* the system's barrier is prepared, and gates may count on it (base/gate.h) */
     const char *target;
     const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */
     void *device;

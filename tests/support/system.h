@@ -24,6 +24,8 @@ enum {
     WATCH_DECOMMIT,
     WATCH_THREAD,
     WATCH_RANDOM,
+    WATCH_PREPARE, /* barrier_prepare */
+    WATCH_BARRIER,
     WATCH_FAULTS, /* how many kinds can be refused */
     WATCH_CLOCK = WATCH_FAULTS,
     WATCH_STARTED, /* threads that really started */
