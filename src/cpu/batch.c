@@ -300,7 +300,7 @@ static bh_status run_workers(call *c, bh__cpu_way way, uint64_t workers)
  */
 static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
-    void (*const kernel)(bh__slice *slice) = table->kernels->slice[BH_SLICE_MIXED];
+    void (*const kernel)(bh__slice * slice) = table->kernels->slice[BH_SLICE_MIXED];
     const int takes_room = bh__takes_room(batch);
     bh__presence *presence;
     uint16_t list[1];
@@ -354,9 +354,6 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
     const uint64_t workers = course->workers;
     call c;
 
-    if (course->way == BH_CPU_LONE && run_lone(backend, table, batch))
-        return BH_OK;
-
     c.backend = backend;
     c.table = table;
     c.batch = batch;
@@ -405,6 +402,8 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
     const bh__cpu_course course = bh__cpu_choose(backend, table, batch, BH_CPU_ORDER_OF_TABLE);
     bh__growth growth = {1, BH_ERR_FULL};
 
+    if (course.way == BH_CPU_LONE && run_lone(backend, table, batch))
+        return BH_OK;
     if (course.way == BH_CPU_PERFORM)
         return table->policy->perform(table, batch);
     if (course.way == BH_CPU_SEGMENTS)
