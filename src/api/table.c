@@ -329,6 +329,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     all.reseeds = table->reseeds;
     all.keys_moved = table->keys_moved;
     all.longest_pause_ns = table->longest_pause_ns;
+    all.times_alone = table->times_alone;
     all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate, presence);
     /* The gate is not held: asking takes long, and it only uses the address, it does not read there. */

@@ -331,6 +331,7 @@ struct bh_table {
     uint64_t reseeds;
     uint64_t keys_moved;
     uint64_t longest_pause_ns;
+    uint64_t times_alone;
 };
 
 /* What a policy did about a stalled slice. */
@@ -491,6 +492,7 @@ static inline void bh__leave_alone(bh_table *table, uint64_t since)
 
     if (held > table->longest_pause_ns)
         table->longest_pause_ns = held;
+    table->times_alone++;
     bh__gate_leave_alone(&table->gate);
 }
 
