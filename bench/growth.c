@@ -36,8 +36,8 @@ static void run_moved(const bench *b, const char *name, const void *keys, void *
     result r = {EXPERIMENT,    .name = name,    .op = "insert",
                 .hit_rate = 0, .batch = part,   .figure = "keys moved per key",
                 .bar = 2,      .bar_is_most = 1};
-    result alone = {EXPERIMENT,    .name = "  table held alone", .op = "insert", .hit_rate = 0,
-                    .batch = part, .figure = "times per key"};
+    result alone = {EXPERIMENT,    .name = "  table held alone",      .op = "insert", .hit_rate = 0,
+                    .batch = part, .figure = "times per million keys"};
     bh_table *table = table_of(b, b->context, 1);
     bh_table_stats stats;
 
@@ -45,7 +45,7 @@ static void run_moved(const bench *b, const char *name, const void *keys, void *
     stats = stats_of(table);
     sample_moved(&r, &stats);
     print(b, &r);
-    sample(&alone.value, (double)stats.times_alone / (double)stats.keys);
+    sample(&alone.value, 1e6 * (double)stats.times_alone / (double)stats.keys);
     result_table(&alone, &stats);
     if (part == 1)
         print(b, &alone);
