@@ -23,10 +23,10 @@
  *     -- (the barrier) --            barrier
  *     is the gate closed?            is any presence this gate?
  *
- * That barrier costs about as much as a hundred counted entries' locked instructions. So
- * who was alone leaves the gate without PRESENT, and slices set the bit again when as many have
- * come in counted. A table that is often held alone hardly ever needs a barrier, and no table
- * loses more by barriers than it did by counting. The same remedy for the same problem: Dice
+ * That barrier costs about as much as the locked instructions of some dozen counted slices
+ * (BH_GATE_COUNTED). So a thread that was alone leaves the gate without PRESENT, and slices set the bit
+ * again when so many of them have come in counted. A table that is often held alone needs few barriers, and
+ * no table loses much more by barriers than it did by counting alone. The same remedy for the same problem: Dice
  * and Kogan, "BRAVO - Biased locking for reader-writer locks", USENIX ATC 2019.
  *
  * A gate that is all zero is always counted. A thread enters counted, too, while its presence
