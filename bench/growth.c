@@ -28,12 +28,16 @@ static void sample_moved(result *moved, const bh_table_stats *stats)
     result_table(moved, stats);
 }
 
+/* Beside the figure of calls of 1: how often growth held the table alone, and so had the system put a barrier
+ * into other threads (src/base/gate.h). */
 static void run_moved(const bench *b, const char *name, const void *keys, void *values, uint64_t n,
                       uint64_t part)
 {
     result r = {EXPERIMENT,    .name = name,    .op = "insert",
                 .hit_rate = 0, .batch = part,   .figure = "keys moved per key",
                 .bar = 2,      .bar_is_most = 1};
+    result alone = {EXPERIMENT,    .name = "  table held alone",      .op = "insert", .hit_rate = 0,
+                    .batch = part, .figure = "times per million keys"};
     bh_table *table = table_of(b, b->context, 1);
     bh_table_stats stats;
 
@@ -41,6 +45,10 @@ static void run_moved(const bench *b, const char *name, const void *keys, void *
     stats = stats_of(table);
     sample_moved(&r, &stats);
     print(b, &r);
+    sample(&alone.value, 1e6 * (double)stats.times_alone / (double)stats.keys);
+    result_table(&alone, &stats);
+    if (part == 1)
+        print(b, &alone);
     bh_table_destroy(table);
 }
 

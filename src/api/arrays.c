@@ -17,7 +17,7 @@ static bh_status check_array(const char *call, const bh__array *a, uint64_t n)
         return a->may_be_null ? BH_OK
                               : bh__fail(BH_ERR_ARGUMENT, "%s: %s is NULL and n is %llu", call,
                                          a->name, (unsigned long long)n);
-    if ((uintptr_t)a->data % a->bytes)
+    if ((uintptr_t)a->data & (a->bytes - 1))
         return bh__fail(BH_ERR_ARGUMENT, "%s: %s is not aligned to its %llu-byte elements", call,
                         a->name, (unsigned long long)a->bytes);
     if (!bh__mul(n, a->bytes, &bytes) || !bh__add((uint64_t)(uintptr_t)a->data, bytes, &end) ||

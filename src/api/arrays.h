@@ -11,7 +11,7 @@
 typedef struct bh__array {
     const char *name;
     const void *data;
-    uint64_t bytes; /* of one element; 0: the call has no such array */
+    uint64_t bytes; /* of one element, a power of two; 0: the call has no such array */
     int may_be_null;
     int output;
 } bh__array;

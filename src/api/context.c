@@ -28,7 +28,8 @@ static int complete(const bh_system *s)
 {
     return s->allocate && s->release && s->reserve && s->commit && s->decommit && s->unreserve &&
            s->page_bytes && s->thread_start && s->thread_join && s->processors && s->yield &&
-           s->sleep && s->clock_nanoseconds && s->random && s->process_id && s->environment;
+           s->sleep && s->clock_nanoseconds && s->random && s->process_id && s->environment &&
+           s->barrier_prepare && s->barrier;
 }
 
 /* The number of the GPU that a device names: 0 for "cuda", N for "cuda:N"; -1 for the CPU, -2 for

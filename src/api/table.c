@@ -201,6 +201,8 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (!plan.options.seed_fixed &&
         backend->system.random(backend->system.state, &plan.options.seed, sizeof plan.options.seed))
         return bh__fail(BH_ERR_MEMORY, "the system gave no random seed");
+    if (backend->has_barrier)
+        bh__gate_allow_presence(&plan.gate);
     status = alive(backend);
     if (!status)
         status = plan.policy->create(&plan, table);
@@ -297,6 +299,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
     bh_table *t = (bh_table *)(uintptr_t)table; /* const is for the caller: the gate is written */
     const bh_system *system;
+    bh__presence *presence;
     bh_table_stats all;
     const void *page;
     bh_status status;
@@ -314,7 +317,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
         table->policy->stats(t, &all);
         bh__gate_leave_alone(&t->gate);
     }
-    bh__gate_enter_shared(&t->gate, &table->backend->system);
+    bh__gate_enter_shared(&t->gate, &presence, &table->backend->system);
     all.keys = bh__keys_settled(table);
     all.slots = table->slots;
     /* A design may take more slots when they are wanted, which is growth too. */
@@ -326,8 +329,9 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     all.reseeds = table->reseeds;
     all.keys_moved = table->keys_moved;
     all.longest_pause_ns = table->longest_pause_ns;
+    all.times_alone = table->times_alone;
     all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
-    bh__gate_leave_shared(&t->gate);
+    bh__gate_leave_shared(&t->gate, presence);
     /* The gate is not held: asking takes long, and it only uses the address, it does not read there. */
     all.page_bytes = system->page_bytes(system->state, page, 1);
     bh__give_struct(stats, &all);

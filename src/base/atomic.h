@@ -9,31 +9,47 @@
 #ifndef BH_BASE_ATOMIC_H
 #define BH_BASE_ATOMIC_H
 
+#include <stdint.h>
+
 #if defined(BH_TARGET_SIM)
-/* Defined by the test that links the build: may run other threads before it returns. */
+/* Defined by the test that links the build. A point may run other threads before it returns. A store may be
+ * held back, until the same thread next changes something: then it comes before that. */
 void bh__sim_point(void);
+void bh__sim_hold_back(uint64_t *p, uint64_t value);
+void bh__sim_let_go(void);
 #define bh__shared_access() bh__sim_point()
+#define bh__shared_change() (bh__sim_point(), bh__sim_let_go())
+#define bh__atomic_store_ahead(p, value) bh__sim_hold_back((p), (value))
 #else
 #define bh__shared_access() ((void)0)
+#define bh__shared_change() ((void)0)
+
+/* Stores a uint64_t ahead of the loads that follow in the program. The compiler keeps that order; the
+ * processor may not, so whoever relies on it has a barrier put between (base/gate.h). */
+#define bh__atomic_store_ahead(p, value)                                                           \
+    do {                                                                                           \
+        __atomic_store_n((p), (value), __ATOMIC_RELAXED);                                          \
+        __asm__ volatile("" ::: "memory");                                                         \
+    } while (0)
 #endif
 
 #define bh__atomic_load(p, order) (bh__shared_access(), __atomic_load_n((p), (order)))
 #define bh__atomic_store(p, value, order)                                                          \
-    (bh__shared_access(), __atomic_store_n((p), (value), (order)))
+    (bh__shared_change(), __atomic_store_n((p), (value), (order)))
 
 /* These four answer the value before. */
 #define bh__atomic_add(p, value, order)                                                            \
-    (bh__shared_access(), __atomic_fetch_add((p), (value), (order)))
+    (bh__shared_change(), __atomic_fetch_add((p), (value), (order)))
 #define bh__atomic_subtract(p, value, order)                                                       \
-    (bh__shared_access(), __atomic_fetch_sub((p), (value), (order)))
+    (bh__shared_change(), __atomic_fetch_sub((p), (value), (order)))
 #define bh__atomic_or(p, value, order)                                                             \
-    (bh__shared_access(), __atomic_fetch_or((p), (value), (order)))
+    (bh__shared_change(), __atomic_fetch_or((p), (value), (order)))
 #define bh__atomic_and(p, value, order)                                                            \
-    (bh__shared_access(), __atomic_fetch_and((p), (value), (order)))
+    (bh__shared_change(), __atomic_fetch_and((p), (value), (order)))
 
 /* If *p is *expected, stores `desired` and answers true; else reads *p into *expected. */
 #define bh__atomic_swap_if(p, expected, desired, success, failure)                                 \
-    (bh__shared_access(),                                                                          \
+    (bh__shared_change(),                                                                          \
      __atomic_compare_exchange_n((p), (expected), (desired), 0, (success), (failure)))
 
 #endif

@@ -3,11 +3,37 @@
  * changes the table's geometry or needs one instant of the whole table holds it
  * alone.
  *
- * It is one word: the number of slices inside, and a bit that says that a thread
- * is alone inside or waiting to be. The bit closes the gate to new slices, so a
- * thread that wants to be alone waits only for slices that already run, each of
- * them some thousand operations; it cannot starve. Waiting yields the processor
- * and, when it lasts, sleeps for short times: the holder may need this core.
+ * Its word says whether a thread is alone inside or waiting to be, which closes the gate
+ * to new slices: a thread that wants to be alone waits only for slices that already run,
+ * each of them some thousand operations, and cannot starve. There are two ways in for a slice:
+ *
+ *   counted   It adds itself to the number of slices in the word, and subtracts itself
+ *             when it leaves. These two locked instructions cost more than a lookup.
+ *   present   It writes the gate into its thread's own record, its *presence*, and then
+ *             reads the word. This takes no locked instruction. It is allowed while the
+ *             word has the bit PRESENT.
+ *
+ * A processor may perform the two accesses of the second way in the opposite order: it delays
+ * the store. So the thread that wants to be alone, after it has closed the gate, has the
+ * system put a memory barrier into every thread of the process (bh_system.barrier).
+ * Then each slice either shows in its thread's presence, or will find the gate closed:
+ *
+ *     slice                          alone
+ *     presence = gate                close the gate
+ *     -- (the barrier) --            barrier
+ *     is the gate closed?            is any presence this gate?
+ *
+ * That barrier costs about as much as the locked instructions of some dozen counted slices
+ * (BH_GATE_COUNTED). So a thread that was alone leaves the gate without PRESENT, and slices set the bit
+ * again when so many of them have come in counted. A table that is often held alone needs few barriers, and
+ * no table loses much more by barriers than it did by counting alone. The same remedy for the same problem: Dice
+ * and Kogan, "BRAVO - Biased locking for reader-writer locks", USENIX ATC 2019.
+ *
+ * A gate that is all zero is always counted. A thread enters counted, too, while its presence
+ * is at another gate, and when it has none (gate.c).
+ *
+ * Waiting yields the processor and, when it lasts, sleeps for short times: the holder may
+ * need this core.
  *
  * Rules: a thread that holds the gate does not enter it again; one that holds it
  * shared waits for nothing; one that holds it alone may run passes on an executor,
@@ -21,32 +47,75 @@
 
 typedef struct bh__gate {
     uint64_t word;
+    uint32_t may_be_present; /* the bit PRESENT may be set again */
+    uint32_t counted;        /* about how many slices have come in counted since it was cleared */
 } bh__gate;
 
 #define BH__GATE_ALONE (1ull << 63)
+#define BH__GATE_PRESENT (1ull << 62)
+#define BH__GATE_COUNT (BH__GATE_PRESENT - 1)
 
-/* Enters if no thread is alone inside or waiting to be; answers whether it did. A task of an executor may
- * enter only so: the thread that is alone inside may be waiting for that executor. */
-static inline int bh__gate_try_shared(bh__gate *gate)
+/* In a line of its own: its thread writes it with every slice. */
+typedef struct bh__presence {
+    uint64_t inside; /* the address of a gate, or 0 */
+    uint32_t taken;  /* by a thread */
+} __attribute__((aligned(64))) bh__presence;
+
+/* The calling thread's; never NULL. (__thread: _Thread_local is not C++, in which this is included, too.) */
+extern __thread bh__presence *bh__presence_own;
+
+/* Allows the second way in, before the gate is first used. The system's barrier must have been prepared. */
+static inline void bh__gate_allow_presence(bh__gate *gate)
 {
-    if (!(bh__atomic_add(&gate->word, 1, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
-        return 1;
-    bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
-    return 0;
+    gate->may_be_present = 1;
+    gate->word = BH__GATE_PRESENT;
+}
+
+/* Both enter if no thread is alone inside or waiting to be, and answer whether they did. */
+int bh__gate_try_counted(bh__gate *gate);
+
+/* *presence receives what bh__gate_leave_shared wants: the presence, or NULL where the slice is
+ * counted. A task of an executor may enter only so: the thread that is alone inside may be waiting for that
+ * executor. */
+static inline int bh__gate_try_shared(bh__gate *gate, bh__presence **presence)
+{
+    bh__presence *own = bh__presence_own;
+
+    if (!own->inside) {
+        bh__atomic_store_ahead(&own->inside, (uint64_t)(uintptr_t)gate);
+        *presence = own;
+        if ((bh__atomic_load(&gate->word, __ATOMIC_ACQUIRE) &
+             (BH__GATE_ALONE | BH__GATE_PRESENT)) == BH__GATE_PRESENT)
+            return 1;
+        bh__atomic_store(&own->inside, 0, __ATOMIC_RELEASE);
+    }
+    *presence = NULL;
+    return bh__gate_try_counted(gate);
 }
 
 /* These wait; for callers' threads. */
-void bh__gate_enter_shared(bh__gate *gate, const bh_system *system);
+void bh__gate_enter_shared(bh__gate *gate, bh__presence **presence, const bh_system *system);
 void bh__gate_enter_alone(bh__gate *gate, const bh_system *system);
 
-static inline void bh__gate_leave_shared(bh__gate *gate)
+/* Waits until no thread is alone inside. */
+void bh__gate_await(bh__gate *gate, const bh_system *system);
+
+static inline void bh__gate_leave_shared(bh__gate *gate, bh__presence *presence)
 {
-    bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
+    if (presence)
+        bh__atomic_store(&presence->inside, 0, __ATOMIC_RELEASE);
+    else
+        bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
 }
 
-static inline void bh__gate_leave_alone(bh__gate *gate)
-{
-    bh__atomic_and(&gate->word, ~BH__GATE_ALONE, __ATOMIC_RELEASE);
-}
+void bh__gate_leave_alone(bh__gate *gate);
+
+/* Presences that threads have now. */
+uint32_t bh__presences_taken(void);
+
+/* A presence that no thread has, or one with which every gate is entered counted when all are taken. The
+ * library itself takes one for each thread that calls it; this is for a test that makes threads of its own
+ * kind. */
+bh__presence *bh__presence_take(void);
 
 #endif

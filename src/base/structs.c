@@ -17,11 +17,11 @@
 
 BH_SIZES(context_options, cuda_stream, 0);
 BH_SIZES(context_info, pages, 0);
-BH_SIZES(system, environment, 0);
+BH_SIZES(system, barrier, BH_SIZE_TO(bh_system, environment), 0);
 BH_SIZES(table_options, stadium.file_path, BH_SIZE_TO(bh_table_options, dachash.reserved), 0);
 BH_SIZES(experimental_options, regions, 0);
-BH_SIZES(table_stats, tickets_erased, BH_SIZE_TO(bh_table_stats, nodes_free),
-         BH_SIZE_TO(bh_table_stats, bytes_peak), 0);
+BH_SIZES(table_stats, times_alone, BH_SIZE_TO(bh_table_stats, tickets_erased),
+         BH_SIZE_TO(bh_table_stats, nodes_free), BH_SIZE_TO(bh_table_stats, bytes_peak), 0);
 
 /* Every such struct begins with it. */
 static uint64_t size_of(const void *given)

@@ -7,6 +7,7 @@
 #include "base/system.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,9 +16,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/structs.h"
 
 static void *system_allocate(void *state, uint64_t bytes)
@@ -301,18 +304,73 @@ static const char *system_environment(void *state, const char *name)
     return getenv(name);
 }
 
+/* A processor that runs none of the process's threads needs no barrier: switching to one is a barrier. */
+static int system_barrier_prepare(void *state)
+{
+    (void)state;
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ? -1 : 0;
+}
+
+static int system_barrier(void *state)
+{
+    (void)state;
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) ? -1 : 0;
+}
+
+/* The key under which threads keep what ends them, plus 1; 0 before there is one. */
+static uint64_t key_of_ends;
+
+int bh__at_thread_end(void (*ends)(void *argument), void *argument, void (*forked)(void))
+{
+    uint64_t made = bh__atomic_load(&key_of_ends, __ATOMIC_ACQUIRE);
+    pthread_key_t key;
+
+    if (!made) {
+        /* Of several threads that come here at once, one has its key taken. No lock: a child process would
+         * find it held by a thread that it does not have. */
+        if (pthread_atfork(NULL, NULL, forked) || pthread_key_create(&key, ends))
+            return -1;
+        if (bh__atomic_swap_if(&key_of_ends, &made, (uint64_t)key + 1, __ATOMIC_ACQ_REL,
+                               __ATOMIC_ACQUIRE))
+            made = (uint64_t)key + 1;
+        else
+            pthread_key_delete(key);
+    }
+    return pthread_setspecific((pthread_key_t)(made - 1), argument) ? -1 : 0;
+}
+
+/* A program may unload the library and go on: none of its threads may call into it then. */
+__attribute__((destructor)) static void forget_ends(void)
+{
+    const uint64_t made = bh__atomic_load(&key_of_ends, __ATOMIC_ACQUIRE);
+
+    if (made)
+        pthread_key_delete((pthread_key_t)(made - 1));
+}
+
 void bh_system_default_sized(bh_system *system, uint64_t struct_size)
 {
     const bh_system all = {
-        sizeof all,         NULL,
-        system_allocate,    system_release,
-        system_reserve,     system_commit,
-        system_decommit,    system_unreserve,
-        system_page_bytes,  system_thread_start,
-        system_thread_join, system_processors,
-        system_yield,       system_sleep,
-        system_clock,       system_random,
-        system_process_id,  system_environment,
+        sizeof all,
+        NULL,
+        system_allocate,
+        system_release,
+        system_reserve,
+        system_commit,
+        system_decommit,
+        system_unreserve,
+        system_page_bytes,
+        system_thread_start,
+        system_thread_join,
+        system_processors,
+        system_yield,
+        system_sleep,
+        system_clock,
+        system_random,
+        system_process_id,
+        system_environment,
+        system_barrier_prepare,
+        system_barrier,
     };
 
     bh__init_struct(system, struct_size, &all);

@@ -10,4 +10,9 @@
 /* The memory of the machine, or as much of it as this process may have; 0: the system does not say. */
 uint64_t bh__machine_bytes(void);
 
+/* Has ends(argument) called in the calling thread when it ends, and forked() in each child process, in its
+ * only thread; each function must be the same in all calls. Answers 0, or anything else where the system
+ * refuses. */
+int bh__at_thread_end(void (*ends)(void *argument), void *argument, void (*forked)(void));
+
 #endif

@@ -138,15 +138,16 @@ static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
+    bh__presence *presence;
     uint64_t looks;
 
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->reasons = slice->moved = 0;
     slice->room = 0;
-    if (!bh__gate_try_shared(&table->gate)) {
+    if (!bh__gate_try_shared(&table->gate, &presence)) {
         if (c->in_tasks)
             return 0;
-        bh__gate_enter_shared(&table->gate, &c->backend->system);
+        bh__gate_enter_shared(&table->gate, &presence, &c->backend->system);
     }
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
@@ -160,7 +161,7 @@ static int run_slice(call *c, worker *w)
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
         bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }
-    bh__gate_leave_shared(&table->gate);
+    bh__gate_leave_shared(&table->gate, presence);
     return 1;
 }
 
@@ -195,24 +196,30 @@ static void refuse(bh__slice *slice)
     slice->stalled -= slice->refused;
 }
 
-/* Takes the gate alone and has the policy resolve a stalled slice or, where w is NULL, shrink the table, if
- * that is still wanted. */
+/* Takes the gate alone and has the policy shrink the table, if that is still wanted. */
+static void shrink(bh_table *table)
+{
+    uint64_t since = bh__enter_alone(table);
+
+    if (table->keys < table->min_keys)
+        table->policy->shrink(table);
+    bh__leave_alone(table, since);
+}
+
+/* Takes the gate alone and has the policy resolve a stalled slice. */
 static void resolve(call *c, worker *w)
 {
     bh_table *table = c->table;
     uint64_t since = bh__enter_alone(table);
 
-    if (!w) {
-        if (table->keys < table->min_keys)
-            table->policy->shrink(table);
-    } else if (table->policy->resolve(table, &w->slice, &c->growth->may_grow, &c->growth->why) ==
-               BH_RESOLVED_REFUSED) {
+    if (table->policy->resolve(table, &w->slice, &c->growth->may_grow, &c->growth->why) ==
+        BH_RESOLVED_REFUSED) {
         if (!c->status)
             c->status = c->growth->why;
         refuse(&w->slice);
     }
     /* The policy may have finished erasing operations of the slice. */
-    if (w && w->slice.erased && table->keys < table->min_keys)
+    if (w->slice.erased && table->keys < table->min_keys)
         table->policy->shrink(table);
     bh__leave_alone(table, since);
 }
@@ -242,15 +249,13 @@ static void run_call(call *c, uint32_t workers)
         else
             executor->run(executor->state, work, c, workers);
         for (i = 0; i < workers; i++) {
-            if (c->workers[i].waiting) {
-                bh__gate_enter_shared(&c->table->gate, &c->backend->system);
-                bh__gate_leave_shared(&c->table->gate);
-            } else if (c->workers[i].slice.stalled) {
+            if (c->workers[i].waiting)
+                bh__gate_await(&c->table->gate, &c->backend->system);
+            else if (c->workers[i].slice.stalled)
                 resolve(c, &c->workers[i]);
-            }
         }
         if (c->shrink)
-            resolve(c, NULL);
+            shrink(c->table);
     } while (c->stopped);
 }
 
@@ -285,6 +290,62 @@ static bh_status run_workers(call *c, bh__cpu_way way, uint64_t workers)
     return c->status;
 }
 
+/*
+ * Runs a call of one element; answers 0, nothing done, when the gate is closed or the element has stalled.
+ *
+ * Other slices take room for new keys and looks before they run, and give back what is left: four locked
+ * instructions, as dear as the rest of such a call. An element that finds its key needs no room, so it
+ * first runs without, and again, with room, if that was missing. Its looks are charged when it has made them:
+ * the allowance may be overdrawn by a search of each thread, which is bounded by itself.
+ */
+static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch *batch)
+{
+    void (*const kernel)(bh__slice * slice) = table->kernels->slice[BH_SLICE_MIXED];
+    const int takes_room = bh__takes_room(batch);
+    bh__presence *presence;
+    uint16_t list[1];
+    bh__slice slice;
+    uint64_t looks = 0;
+    int shrinks;
+
+    if (!bh__gate_try_shared(&table->gate, &presence))
+        return 0;
+    if (takes_room)
+        looks = bh__looks_allowed(table);
+    if (looks > BH_SLICE_MOST && looks != BH_LOOKS_FREE)
+        looks = BH_SLICE_MOST;
+    slice.geometry = table->policy->geometry(table);
+    slice.keys = batch->keys;
+    slice.values = values_of(batch, 0, table->options.value_bytes);
+    slice.values_out = batch->values_out;
+    slice.outcomes = batch->outcomes;
+    slice.ops = batch->ops;
+    slice.list = list;
+    slice.system = &backend->system;
+    slice.target = NULL;
+    slice.count = 1;
+    slice.listed = 0;
+    slice.op = (uint8_t)batch->op;
+    slice.ordered = 1;
+    slice.moved = 0;
+    slice.hints = bh__hints_of(table);
+    slice.reasons = 0;
+    slice.looks = looks;
+    slice.room = 0;
+    slice.inserted = slice.erased = slice.assigned = 0;
+    kernel(&slice);
+    if (slice.stalled && takes_room && (slice.room = bh__room_take(table, 1)) != 0)
+        kernel(&slice);
+    if (looks != BH_LOOKS_FREE)
+        bh__looks_spend(&table->allowance[1], looks - slice.looks);
+    bh__slice_settle(table, &slice);
+    shrinks = slice.erased && bh__keys_settled(table) < table->min_keys;
+    bh__gate_leave_shared(&table->gate, presence);
+    if (shrinks)
+        shrink(table);
+    return !slice.stalled;
+}
+
 /* Runs a call in slices: in order, sorted, or as if concurrent. */
 static bh_status run_slices(const bh__backend *backend, bh_table *table, const bh__batch *batch,
                             const bh__cpu_course *course, bh__growth *growth)
@@ -298,7 +359,7 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
     c.batch = batch;
     c.next = 0;
     c.takes_room = (uint32_t)bh__takes_room(batch);
-    c.ordered = course->way == BH_CPU_IN_ORDER;
+    c.ordered = course->way == BH_CPU_IN_ORDER || course->way == BH_CPU_LONE;
     c.kernel = table->kernels->slice[course->kind];
     c.growth = growth;
     c.status = BH_OK;
@@ -341,6 +402,8 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
     const bh__cpu_course course = bh__cpu_choose(backend, table, batch, BH_CPU_ORDER_OF_TABLE);
     bh__growth growth = {1, BH_ERR_FULL};
 
+    if (course.way == BH_CPU_LONE && run_lone(backend, table, batch))
+        return BH_OK;
     if (course.way == BH_CPU_PERFORM)
         return table->policy->perform(table, batch);
     if (course.way == BH_CPU_SEGMENTS)

@@ -78,14 +78,15 @@ static uint32_t width_here(void *state)
 static int find_places(bh_table *table, const bh__batch *own, uint32_t *places)
 {
     bh__places job = {NULL, own->keys, places, 0};
+    bh__presence *presence;
 
-    if (!bh__gate_try_shared(&table->gate))
+    if (!bh__gate_try_shared(&table->gate, &presence))
         return 0;
     job.geometry = table->policy->geometry(table);
     while (1u << job.bits < parts_of(table))
         job.bits++;
     table->kernels->pass[table->policy->places](&job, 0, own->n);
-    bh__gate_leave_shared(&table->gate);
+    bh__gate_leave_shared(&table->gate, presence);
     return 1;
 }
 

@@ -8,6 +8,7 @@
  *         (not sums of floats alone, whose bits depend on
  *         the order: BH_OP_ROUNDS)
  *       all others                                            IN_ORDER   the calling thread
+ *     calls of one element                                    LONE       the calling thread
  *     all others, which run as if concurrent:
  *       with BH_SCHEDULE_REGIONS, 1,024 elements and more;    SORTED     sorted.h
  *         and batches that ask for it (by_place)
@@ -47,6 +48,7 @@ typedef enum bh__cpu_way {
     BH_CPU_PERFORM,
     BH_CPU_SEGMENTS,
     BH_CPU_IN_ORDER,
+    BH_CPU_LONE,   /* where that does not suffice it runs as IN_ORDER */
     BH_CPU_SORTED, /* for want of memory it runs as SLICES */
     BH_CPU_SLICES
 } bh__cpu_way;
@@ -88,6 +90,13 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
     bh__cpu_course course = {BH_CPU_SLICES, bh__slice_kind_of(batch), 1};
     int sorts = batch->by_place != 0;
 
+    /* It comes first, because choosing would take a tenth of such a call. A design whose policy performs
+     * changes has no kernel for it. */
+    if (batch->n == 1 && table->kernels->slice[BH_SLICE_MIXED]) {
+        course.way = BH_CPU_LONE;
+        course.kind = BH_SLICE_MIXED;
+        return course;
+    }
     if (order == BH_CPU_ORDER_OF_TABLE) {
         if (table->policy->perform) {
             course.way = BH_CPU_PERFORM;

@@ -265,6 +265,8 @@ struct bh__backend {
     uint64_t far_most; /* how much of it a table may have that names no budget; 0: the GPU cannot
                         * reach the host's memory */
     bh_executor executor;
+    uint32_t
+        has_barrier; /* the system's barrier is prepared, and gates may count on it (base/gate.h) */
     const char *target;
     const bh__primitives *primitives; /* to be run with `system`, `executor` and `device` */
     void *device;
@@ -330,6 +332,7 @@ struct bh_table {
     uint64_t reseeds;
     uint64_t keys_moved;
     uint64_t longest_pause_ns;
+    uint64_t times_alone;
 };
 
 /* What a policy did about a stalled slice. */
@@ -490,6 +493,7 @@ static inline void bh__leave_alone(bh_table *table, uint64_t since)
 
     if (held > table->longest_pause_ns)
         table->longest_pause_ns = held;
+    table->times_alone++;
     bh__gate_leave_alone(&table->gate);
 }
 

@@ -246,6 +246,24 @@ static const char *watched_environment(void *state, const char *name)
     return watched->original.environment(watched->original.state, name);
 }
 
+static int watched_barrier_prepare(void *state)
+{
+    watched_system *watched = state;
+
+    return watched_count(watched, WATCH_PREPARE)
+               ? -1
+               : watched->original.barrier_prepare(watched->original.state);
+}
+
+static int watched_barrier(void *state)
+{
+    watched_system *watched = state;
+
+    return watched_count(watched, WATCH_BARRIER)
+               ? -1
+               : watched->original.barrier(watched->original.state);
+}
+
 void watched_start(watched_system *watched)
 {
     memset(watched, 0, sizeof *watched);
@@ -269,6 +287,8 @@ void watched_start(watched_system *watched)
     watched->system.random = watched_random;
     watched->system.process_id = watched_process_id;
     watched->system.environment = watched_environment;
+    watched->system.barrier_prepare = watched_barrier_prepare;
+    watched->system.barrier = watched_barrier;
 }
 
 void watched_end(watched_system *watched)

@@ -24,6 +24,10 @@ enum {
     WATCH_DECOMMIT,
     WATCH_THREAD,
     WATCH_RANDOM,
+    WATCH_OF_MEMORY, /* the kinds before this one are what WATCH_ALL_FAULTS stands for */
+    WATCH_PREPARE =
+        WATCH_OF_MEMORY, /* barrier_prepare: no call fails for it, and none for the next */
+    WATCH_BARRIER,
     WATCH_FAULTS, /* how many kinds can be refused */
     WATCH_CLOCK = WATCH_FAULTS,
     WATCH_STARTED, /* threads that really started */
@@ -31,7 +35,7 @@ enum {
     WATCH_KINDS
 };
 #define WATCH_BIT(kind) (1u << (kind))
-#define WATCH_ALL_FAULTS ((1u << WATCH_FAULTS) - 1u)
+#define WATCH_ALL_FAULTS ((1u << WATCH_OF_MEMORY) - 1u)
 
 typedef struct watched_piece {
     const void *memory;

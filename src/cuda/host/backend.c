@@ -423,6 +423,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->executor.state = NULL;
     b->executor.width = alone_width;
     b->executor.run = alone_run;
+    b->has_barrier = 0;
     b->target = "cuda";
     cuda->place.gpu = cuda->gpu;
     cuda->place.lost = &cuda->lost;

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "base/atomic.h"
+#include "base/gate.h"
 #include "support/check.h"
 
 #if TEST_ADDRESS_SANITIZER
@@ -38,7 +38,13 @@ typedef struct fiber {
     void (*task)(void *argument, uint64_t index); // a helper's
     void *argument;
     uint64_t index;
+    bh__presence *presence;
+    uint64_t *held_back; // NULL, or where its processor has yet to store `value`
+    uint64_t value;
 } fiber;
+
+/* Inside something already: with this one every gate is entered counted. */
+static bh__presence counted = {1, 0};
 
 static unsigned char stacks[FIBERS_ALL][STACK_BYTES] __attribute__((aligned(64)));
 static fiber fibers[FIBERS_ALL + 1];
@@ -68,6 +74,7 @@ static void enter(uint32_t to)
     fiber *from = &fibers[running];
 
     running = to;
+    bh__presence_own = fibers[to].presence;
 #if TEST_ADDRESS_SANITIZER
     void *fake_stack;
     const void *left_stack;
@@ -171,6 +178,35 @@ static void decide(uint32_t step, uint32_t alive_before, bool is_point)
     }
 }
 
+static void let_go(uint32_t which)
+{
+    if (fibers[which].held_back != NULL) {
+        *fibers[which].held_back = fibers[which].value;
+        fibers[which].held_back = NULL;
+    }
+}
+
+void bh__sim_hold_back(uint64_t *p, uint64_t value)
+{
+    fibers[running].held_back = p;
+    fibers[running].value = value;
+    if (running == NOBODY) {
+        let_go(running);
+    }
+}
+
+void bh__sim_let_go(void)
+{
+    let_go(running);
+}
+
+void fibers_barrier(void)
+{
+    for (uint32_t f = 0; f <= FIBERS_ALL; f++) {
+        let_go(f);
+    }
+}
+
 void bh__sim_point(void)
 {
     uint32_t step = steps;
@@ -245,8 +281,23 @@ static void live(int which)
     }
 }
 
+/* A fiber that was stuck may have been inside. */
+static void make_presences(void)
+{
+    for (uint32_t f = 0; f < FIBERS_MOST; f++) {
+        if (fibers[f].presence == NULL) {
+            fibers[f].presence = bh__presence_take();
+        }
+        fibers[f].presence->inside = 0;
+    }
+    for (uint32_t f = FIBERS_MOST; f <= FIBERS_ALL; f++) {
+        fibers[f].presence = &counted;
+    }
+}
+
 static void make_fibers(void)
 {
+    make_presences();
     for (uint32_t f = 0; f < FIBERS_ALL; f++) {
         fibers[f].stack = stacks[f];
         fibers[f].stack_bytes = STACK_BYTES;
@@ -255,6 +306,7 @@ static void make_fibers(void)
         fibers[f].start.uc_stack.ss_sp = stacks[f];
         fibers[f].start.uc_stack.ss_size = STACK_BYTES;
         fibers[f].start.uc_link = NULL;
+        fibers[f].held_back = NULL;
         makecontext(&fibers[f].start, (void (*)(void))live, 1, (int)f);
     }
 }

@@ -8,6 +8,13 @@
  * schedule alone, so a schedule that failed once fails again.
  *
  * A fiber can have tasks run by helpers, which are fibers of the same run that end with their task.
+ *
+ * Each fiber has a processor of its own, which may hold back a store (bh__sim_hold_back): no other fiber sees
+ * it before the fiber next changes something, or somebody calls fibers_barrier(). A real processor may hold
+ * back as much and no more; this one always does.
+ *
+ * Each fiber but the helpers is a thread to the library's gates (base/gate.h): it has a presence. Helpers are
+ * counted.
  */
 #ifndef BULKHASH_TESTS_SIM_SUPPORT_FIBERS_H
 #define BULKHASH_TESTS_SIM_SUPPORT_FIBERS_H
@@ -74,6 +81,9 @@ bool fibers_run_priorities(uint32_t count, void (*body)(void *argument, uint32_t
 uint32_t fibers_steps(void);
 const fibers_step *fibers_trace(void);
 const fibers_schedule *fibers_taken(void);
+
+/* Lets all fibers' processors perform the stores that they hold back. */
+void fibers_barrier(void);
 
 /* Lets another fiber run. Does nothing outside of a run. */
 void fibers_yield(void);
