@@ -125,14 +125,18 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
     uint32_t aimed = 0, first, count = 0, i;
 
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+        BH_DESIGN(take_aim)
+    (&front, keys + aimed, 0, 1, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
         uint8_t outcomes[BH_FRONT_GROUP];
 
-        for (; aimed < total && aimed <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
-             aimed += BH_FRONT_GROUP)
+        if (aimed < total)
             BH_DESIGN(take_aim)
         (&front, keys + aimed, 0, 1, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+        aimed += BH_FRONT_GROUP;
+#pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
             BH_DESIGN(op) op;
 

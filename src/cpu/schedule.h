@@ -20,6 +20,9 @@
  * operation keeps its place, is not stepped, and its region is asked for again next round. The region
  * is let go of when the operation moves on from it, and before the next one is asked for.
  *
+ * Of designs that can say with vectors where keys live (BH_DESIGN_AIMS) the window runs only what the front has
+ * left (front_rounds.h).
+ *
  * RETRY: another thread holds what the operation needs, for the length of one step.
  * The operation keeps its place and is stepped again next round. When two whole rounds
  * brought nothing but RETRY, that thread has probably lost its core: yield ours.

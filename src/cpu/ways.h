@@ -26,7 +26,9 @@
  *     additions, and many of the slice's first keys           values added up first (fold.h)
  *       are equal
  *     different operations                                    kind by kind (run_kinds)
- *     many lookups, where the design has a front              round by round, without branches
+ *     many lookups, where the design has a front of its own   round by round, without branches
+ *     many elements that do the same, where the design        in groups of eight, and then what is left
+ *       says where keys live (BH_DESIGN_AIMS)                   (front_rounds.h)
  */
 #ifndef BH_CPU_WAYS_H
 #define BH_CPU_WAYS_H

@@ -95,27 +95,27 @@ BH_FN bh_wanted bh_wanted64(uint64_t key)
     return _mm256_broadcastq_epi64(_mm_cvtsi64_si128((long long)key));
 }
 
-/* 32 bytes at a time: the first ones and, where there are more, the last ones. The empty asm keeps the loads in
- * place, as in bh_line_load; but it pretends to change the line alone, so the compiler may go on with what it has
- * in other memory. */
+/* 32 bytes at a time, the first of which begin a word before the keys, so that each key has its bit. The empty asm
+ * keeps the loads in place, as in bh_line_load; but it pretends to change the line alone, so the compiler may go
+ * on with what it has in other memory. */
 BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
 {
     struct bh_keys_line {
         char byte[64];
     } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
-    const __m256i *const first = (const __m256i *)keys;
+    const __m256i *const first = (const __m256i *)(const void *)((const uint32_t *)keys - 1);
     const __m256i *const last = (const __m256i *)(const void *)((const uint32_t *)keys + count - 8);
     uint32_t mask;
 
     __asm__ volatile("" : "+m"(*line));
     mask = (uint32_t)_mm256_movemask_ps(
         _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_loadu_si256(first), wanted)));
-    if (count > 8)
+    if (count > 7)
         mask |= (uint32_t)_mm256_movemask_ps(
                     _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_loadu_si256(last), wanted)))
-                << (count - 8);
+                << (count - 7);
     __asm__ volatile("" : "+m"(*line));
-    return mask & ((1u << count) - 1);
+    return mask;
 }
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
@@ -123,19 +123,20 @@ BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wante
     struct bh_keys_line {
         char byte[64];
     } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
-    const __m256i *const first = (const __m256i *)keys;
+    const __m256i *const first = (const __m256i *)(const void *)((const uint64_t *)keys - 1);
     const __m256i *const last = (const __m256i *)(const void *)((const uint64_t *)keys + count - 4);
-    uint32_t mask;
+    uint32_t mask = 0;
 
     __asm__ volatile("" : "+m"(*line));
-    mask = (uint32_t)_mm256_movemask_pd(
-        _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(first), wanted)));
-    if (count > 4)
+    if (count != 4)
+        mask = (uint32_t)_mm256_movemask_pd(
+            _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(first), wanted)));
+    if (count > 3)
         mask |= (uint32_t)_mm256_movemask_pd(
                     _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_loadu_si256(last), wanted)))
-                << (count - 4);
+                << (count - 3);
     __asm__ volatile("" : "+m"(*line));
-    return mask & ((1u << count) - 1);
+    return mask;
 }
 
 /* Four words at a time are shuffled to the front. The first group overlaps the next one where `count` is not

@@ -67,23 +67,23 @@ BH_FN bh_wanted bh_wanted64(uint64_t key)
     return _mm512_set1_epi64((long long)key);
 }
 
-/* See avx2.h. No more is read than the keys: behind the line may be another page. */
+/* See avx2.h. */
 BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
 {
     struct bh_keys_line {
         char byte[64];
     } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
-    const uint32_t all = (1u << count) - 1;
+    const void *const first = (const uint32_t *)keys - 1;
     uint32_t mask;
 
     __asm__ volatile("" : "+m"(*line));
-    if (count <= 8)
-        mask = _mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)keys),
+    if (count <= 7)
+        mask = _mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)first),
                                        _mm512_castsi512_si256(wanted));
     else
-        mask = _mm512_cmpeq_epi32_mask(_mm512_maskz_loadu_epi32((__mmask16)all, keys), wanted);
+        mask = (uint32_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(line), wanted) >> 1;
     __asm__ volatile("" : "+m"(*line));
-    return mask & all;
+    return mask;
 }
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
@@ -91,17 +91,16 @@ BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wante
     struct bh_keys_line {
         char byte[64];
     } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
-    const uint32_t all = (1u << count) - 1;
     uint32_t mask;
 
     __asm__ volatile("" : "+m"(*line));
-    if (count <= 4)
-        mask = _mm256_cmpeq_epi64_mask(_mm256_loadu_si256((const __m256i *)keys),
+    if (count <= 3)
+        mask = _mm256_cmpeq_epi64_mask(_mm256_loadu_si256((const __m256i *)(const void *)line),
                                        _mm512_castsi512_si256(wanted));
     else
-        mask = _mm512_cmpeq_epi64_mask(_mm512_maskz_loadu_epi64((__mmask8)all, keys), wanted);
+        mask = _mm512_cmpeq_epi64_mask(_mm512_load_si512(line), wanted);
     __asm__ volatile("" : "+m"(*line));
-    return mask & all;
+    return mask;
 }
 
 /* Packed in a register: a compressing store to memory is slow on some processors. */

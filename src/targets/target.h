@@ -94,9 +94,9 @@
  *                              a CPU alone
  *   bh_wanted32(key), bh_wanted64(key)        a key in the form in which the next two words want it
  *   bh_keys_match32(keys, count, wanted)      loads the `count` keys of a bucket that begin 8 bytes behind
- *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit i is set where
- *                                             key i is equal. The load is as that of bh_line_load. count
- *                                             is a constant
+ *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit 1 + i is set where
+ *                                             key i is equal, and bit 0 and those above may be anything.
+ *                                             The load is as that of bh_line_load. count is a constant
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_count(mask)             number of set bits

@@ -136,7 +136,7 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         meta[i] = view.meta;
         if (BH_VALUE_BYTES)
             values[i] = BH_LOAD_VALUE(
-                BH_DY(value_at)(line, bh_first(view.match | 1u << (BH_DY_BUCKET_SLOTS - 1))));
+                BH_DY(value_at)(line, BH_DY(slot_of)(view.match | 1u << BH_DY_BUCKET_SLOTS)));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return 0;
     }

@@ -102,7 +102,7 @@ BH_FN void BH_DY(answer)(const bh__slice *slice, const BH_DY(op) *op, BH_VALUE v
 BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                           const BH_DY(view) *view)
 {
-    uint32_t slot = bh_first(view->match);
+    uint32_t slot = BH_DY(slot_of)(view->match);
     BH_VALUE value, old;
 
     if (BH_OP_KEEPS(kind)) {

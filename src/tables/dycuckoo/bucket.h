@@ -119,7 +119,7 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
  * word has not changed since. */
 typedef struct BH_DY(view) {
     uint64_t meta;
-    uint32_t match; /* slots in use that hold the key */
+    uint32_t match; /* slots in use that hold the key, at their places in the meta word */
 } BH_DY(view);
 
 BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint32_t slot)
@@ -158,8 +158,14 @@ BH_FN int BH_DY(look)(uint64_t line, BH_KEY key, BH_DY(view) *view)
 
     view->meta = bh_load64(bh_dy_at(line));
     view->match = BH_MATCH_KEYS(BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, wanted);
-    view->match &= bh_dy_used(view->meta, BH_DY_BUCKET_SLOTS);
+    view->match &= (uint32_t)view->meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT;
     return !(view->meta & BH_DY_LOCK);
+}
+
+/* The slot of a match. */
+BH_FN uint32_t BH_DY(slot_of)(uint32_t match)
+{
+    return bh_first(match) - BH_DY_USED_SHIFT;
 }
 
 /* Locks a bucket as it was seen; answers 0 when it has changed. (Where nobody else writes, no lock is
@@ -171,13 +177,13 @@ BH_FN int BH_DY(lock)(uint64_t line, const BH_DY(view) *view)
 
 BH_FN int BH_DY(full)(uint64_t meta)
 {
-    return bh_dy_used(meta, BH_DY_BUCKET_SLOTS) == BH_DY_BUCKET_ALL;
+    return !(~(uint32_t)meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT);
 }
 
 /* Puts a pair into a free slot of a locked bucket; answers the meta word to unlock with. */
 BH_FN uint64_t BH_DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
 {
-    uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
+    uint32_t slot = BH_DY(slot_of)(~(uint32_t)meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT);
 
     BH_DY(set_pair)(line, slot, key, value);
     return (meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
