@@ -705,7 +705,7 @@ IDENTITY = ("experiment", "name", "design", "device", "target", "op", "key_bytes
 NEITHER = ("fill after a batch", "subtables doubled", "subtables halved", "not supported")
 
 # Of these less is better.
-COSTS = re.compile(r"^times the time|^(ns|bytes|lines|instructions|keys moved|peak|highest|longest|milliseconds|"
+COSTS = re.compile(r"^times the time|^times per million|^(ns|bytes|lines|instructions|keys moved|peak|highest|longest|milliseconds|"
                    r"microseconds)\b|\bms$")
 
 LEAST_ALLOWED = 0.03

@@ -24,7 +24,7 @@
  *   - Counts and sizes are 64-bit. Every bit pattern is a legal key and a legal value.
  *   - The library has no global state, with two exceptions: each thread's error sentence; and, in an array
  *     of fixed size, each thread's note of the table in which it is at work, which it has from its first call
- *     until it ends.
+ *     until it ends (and for that a thread-specific key and a fork handler of the process).
  *   - The library never prints, exits or aborts. A function that can fail returns a bh_status, and
  *     bh_error_detail() holds a sentence about the failure.
  *   - BH_ERR_ARGUMENT and BH_ERR_UNSUPPORTED mean that nothing was changed.
@@ -623,7 +623,10 @@ typedef struct bh_table_stats {
     /* BH_STADIUM, else 0. */
     uint64_t board_bytes;    /* of bytes_total, those of the board and the bounds of searches */
     uint64_t tickets_erased; /* tickets of slots that are free, but have had a key */
-    uint64_t times_alone;    /* how often a change held the table alone; not whole calls on a GPU */
+    /* All designs. */
+    uint64_t
+        times_alone; /* how often something held the table alone: growth, shrinking, an export; not
+                             whole calls on a GPU */
 } bh_table_stats;
 
 /*
@@ -718,14 +721,17 @@ struct bh_system {
     void (*thread_join)(void *state, uint64_t thread);
     uint32_t (*processors)(void *state);
     void (*yield)(void *state);
+    /* Returns after `nanoseconds` at the earliest. */
     void (*sleep)(void *state, uint64_t nanoseconds);
     uint64_t (*clock_nanoseconds)(void *state);
     int (*random)(void *state, void *bytes, uint64_t count);
     uint64_t (*process_id)(void *state);
     const char *(*environment)(void *state, const char *name);
-    /* Makes each thread of the process that is running now execute a memory barrier, and then returns.
-     * barrier_prepare says, once for each context, that barriers will be wanted. Where either fails,
-     * small calls take longer. (On Linux: the system call membarrier.) */
+    /* When barrier returns 0, each thread of the process has executed a full memory barrier since the call
+     * began; a switch to another thread counts as one. barrier_prepare says, once for each context, that
+     * barriers will be wanted. Where barrier_prepare fails, small calls take longer; where barrier fails
+     * later, too, and the next change of the table's size waits 20 ms besides. (On Linux: the system call
+     * membarrier.) */
     int (*barrier_prepare)(void *state);
     int (*barrier)(void *state);
 };

@@ -28,6 +28,7 @@ static int is_right(const bh_table *table, const void *keys, const void *values,
 
     return !bh__on_device(table->backend) && is_element(keys, key_bytes) &&
            (!value_bytes || is_element(values, value_bytes)) &&
+           (!outcomes || is_element(outcomes, 1)) &&
            !(writes && meet(values, value_bytes, keys, key_bytes)) &&
            !(outcomes &&
              (meet(outcomes, 1, keys, key_bytes) || meet(outcomes, 1, values, value_bytes))) &&

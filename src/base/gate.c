@@ -34,13 +34,14 @@ __thread bh__presence *bh__presence_own = &not_asked;
 
 bh__presence *bh__presence_take(void)
 {
-    uint32_t i, used = bh__atomic_load(&presences_used, __ATOMIC_RELAXED), free = 0;
+    uint32_t i, used = bh__atomic_load(&presences_used, __ATOMIC_RELAXED), not_taken = 0;
 
     for (i = 0; i < PRESENCES_MOST; i++) {
         if (!bh__atomic_load(&presences[i].taken, __ATOMIC_RELAXED) &&
-            bh__atomic_swap_if(&presences[i].taken, &free, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            bh__atomic_swap_if(&presences[i].taken, &not_taken, 1, __ATOMIC_ACQUIRE,
+                               __ATOMIC_RELAXED))
             break;
-        free = 0;
+        not_taken = 0;
     }
     if (i == PRESENCES_MOST)
         return &refused;
@@ -50,13 +51,15 @@ bh__presence *bh__presence_take(void)
     return &presences[i];
 }
 
+/* A thread that ends inside, because a system function has moved its call to another thread, leaves its presence
+ * taken. */
 static void give_back(void *argument)
 {
     bh__presence *presence = argument;
 
     bh__presence_own = &not_asked;
-    bh__atomic_store(&presence->inside, 0, __ATOMIC_RELAXED);
-    bh__atomic_store(&presence->taken, 0, __ATOMIC_RELEASE);
+    if (!bh__atomic_load(&presence->inside, __ATOMIC_RELAXED))
+        bh__atomic_store(&presence->taken, 0, __ATOMIC_RELEASE);
 }
 
 /* In a child process: its one thread keeps what it has. */
@@ -64,20 +67,22 @@ static void give_back_others(void)
 {
     uint32_t i;
 
-    for (i = 0; i < presences_used; i++)
+    for (i = 0; i < PRESENCES_MOST; i++)
         if (&presences[i] != bh__presence_own)
             presences[i].inside = presences[i].taken = 0;
 }
 
-/* Has the calling thread take a presence, if it has not asked for one before. */
+int bh__presences_prepare(void)
+{
+    return bh__thread_ends_prepare(give_back, give_back_others);
+}
+
+/* Has the calling thread take a presence, for which it has not asked before. */
 static void take_own(void)
 {
-    bh__presence *presence;
+    bh__presence *presence = bh__presence_take();
 
-    if (bh__presence_own != &not_asked)
-        return;
-    presence = bh__presence_take();
-    if (presence != &refused && bh__at_thread_end(give_back, presence, give_back_others)) {
+    if (presence != &refused && bh__at_thread_end(presence)) {
         give_back(presence);
         presence = &refused;
     }
@@ -104,15 +109,18 @@ static void wait_a_little(const bh_system *system, uint32_t *rounds)
 
 int bh__gate_try_counted(bh__gate *gate)
 {
-    const uint64_t word = bh__atomic_add(&gate->word, 1, __ATOMIC_ACQUIRE);
+    uint64_t word;
 
+    /* Before it is inside: the system may allocate memory for that. */
+    if (bh__presence_own == &not_asked &&
+        (bh__atomic_load(&gate->word, __ATOMIC_RELAXED) & BH__GATE_PRESENT))
+        take_own();
+    word = bh__atomic_add(&gate->word, 1, __ATOMIC_ACQUIRE);
     if (word & BH__GATE_ALONE) {
         bh__atomic_subtract(&gate->word, 1, __ATOMIC_RELEASE);
         return 0;
     }
-    if (word & BH__GATE_PRESENT) {
-        take_own();
-    } else if (gate->may_be_present) {
+    if (!(word & BH__GATE_PRESENT) && gate->may_be_present) {
         const uint32_t counted = bh__atomic_load(&gate->counted, __ATOMIC_RELAXED) + 1;
 
         /* Not exact where two threads count at once: it need not be. The bit is set while this thread is

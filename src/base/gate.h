@@ -9,7 +9,7 @@
  *
  *   counted   It adds itself to the number of slices in the word, and subtracts itself
  *             when it leaves. These two locked instructions cost more than a lookup.
- *   present   It writes the gate into its thread's own record, its *presence*, and then
+ *   present   It writes the gate's address into its thread's own record, its *presence*, and then
  *             reads the word. This takes no locked instruction. It is allowed while the
  *             word has the bit PRESENT.
  *
@@ -25,11 +25,11 @@
  *
  * That barrier costs about as much as the locked instructions of some dozen counted slices
  * (BH_GATE_COUNTED). So a thread that was alone leaves the gate without PRESENT, and slices set the bit
- * again when so many of them have come in counted. A table that is often held alone needs few barriers, and
+ * again when BH_GATE_COUNTED of them have come in counted. A table that is often held alone needs few barriers, and
  * no table loses much more by barriers than it did by counting alone. The same remedy for the same problem: Dice
  * and Kogan, "BRAVO - Biased locking for reader-writer locks", USENIX ATC 2019.
  *
- * A gate that is all zero is always counted. A thread enters counted, too, while its presence
+ * Slices of a gate that is all zero are always counted. A thread enters counted, too, while its presence
  * is at another gate, and when it has none (gate.c).
  *
  * Waiting yields the processor and, when it lasts, sleeps for short times: the holder may
@@ -64,17 +64,22 @@ typedef struct bh__presence {
 /* The calling thread's; never NULL. (__thread: _Thread_local is not C++, in which this is included, too.) */
 extern __thread bh__presence *bh__presence_own;
 
-/* Allows the second way in, before the gate is first used. The system's barrier must have been prepared. */
+/* Prepares what a thread needs to take a presence and to give it back at its end, and what a child process needs.
+ * Answers 0, or anything else where the system refuses: then no gate may allow presence. */
+int bh__presences_prepare(void);
+
+/* Allows the second way in, before the gate is first used. The system's barrier and the presences must have been
+ * prepared. */
 static inline void bh__gate_allow_presence(bh__gate *gate)
 {
     gate->may_be_present = 1;
     gate->word = BH__GATE_PRESENT;
 }
 
-/* Both enter if no thread is alone inside or waiting to be, and answer whether they did. */
+/* Enters counted if no thread is alone inside or waiting to be; answers whether it did. */
 int bh__gate_try_counted(bh__gate *gate);
 
-/* *presence receives what bh__gate_leave_shared wants: the presence, or NULL where the slice is
+/* The same in either way. *presence receives what bh__gate_leave_shared wants: the presence, or NULL where the slice is
  * counted. A task of an executor may enter only so: the thread that is alone inside may be waiting for that
  * executor. */
 static inline int bh__gate_try_shared(bh__gate *gate, bh__presence **presence)

@@ -263,7 +263,9 @@ static void system_sleep(void *state, uint64_t nanoseconds)
     (void)state;
     t.tv_sec = (time_t)(nanoseconds / 1000000000u);
     t.tv_nsec = (long)(nanoseconds % 1000000000u);
-    nanosleep(&t, NULL);
+    /* A signal does not end it: the gate relies on its length. */
+    while (nanosleep(&t, &t) && errno == EINTR)
+        continue;
 }
 
 static uint64_t system_clock(void *state)
@@ -320,31 +322,41 @@ static int system_barrier(void *state)
 /* The key under which threads keep what ends them, plus 1; 0 before there is one. */
 static uint64_t key_of_ends;
 
-int bh__at_thread_end(void (*ends)(void *argument), void *argument, void (*forked)(void))
+int bh__thread_ends_prepare(void (*ends)(void *argument), void (*forked)(void))
 {
     uint64_t made = bh__atomic_load(&key_of_ends, __ATOMIC_ACQUIRE);
     pthread_key_t key;
 
-    if (!made) {
-        /* Of several threads that come here at once, one has its key taken. No lock: a child process would
-         * find it held by a thread that it does not have. */
-        if (pthread_atfork(NULL, NULL, forked) || pthread_key_create(&key, ends))
-            return -1;
-        if (bh__atomic_swap_if(&key_of_ends, &made, (uint64_t)key + 1, __ATOMIC_ACQ_REL,
-                               __ATOMIC_ACQUIRE))
-            made = (uint64_t)key + 1;
-        else
-            pthread_key_delete(key);
+    if (made)
+        return 0;
+    if (pthread_key_create(&key, ends))
+        return -1;
+    /* Of several threads that come here at once, one has its key taken; `forked` is then run more than once.
+     * No lock: a child process would find it held by a thread that it does not have. */
+    if (pthread_atfork(NULL, NULL, forked)) {
+        pthread_key_delete(key);
+        return -1;
     }
-    return pthread_setspecific((pthread_key_t)(made - 1), argument) ? -1 : 0;
+    if (!bh__atomic_swap_if(&key_of_ends, &made, (uint64_t)key + 1, __ATOMIC_ACQ_REL,
+                            __ATOMIC_ACQUIRE))
+        pthread_key_delete(key);
+    return 0;
 }
 
-/* A program may unload the library and go on: none of its threads may call into it then. */
-__attribute__((destructor)) static void forget_ends(void)
+int bh__at_thread_end(void *argument)
 {
     const uint64_t made = bh__atomic_load(&key_of_ends, __ATOMIC_ACQUIRE);
 
-    if (made)
+    return !made || pthread_setspecific((pthread_key_t)(made - 1), argument) ? -1 : 0;
+}
+
+/* A program may unload the library, or end while other threads run: none of them may call into it then, nor use
+ * a key whose number may be another library's by then. */
+__attribute__((destructor)) static void forget_ends(void)
+{
+    uint64_t made = bh__atomic_load(&key_of_ends, __ATOMIC_ACQUIRE);
+
+    if (made && bh__atomic_swap_if(&key_of_ends, &made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         pthread_key_delete((pthread_key_t)(made - 1));
 }
 

@@ -10,9 +10,11 @@
 /* The memory of the machine, or as much of it as this process may have; 0: the system does not say. */
 uint64_t bh__machine_bytes(void);
 
-/* Has ends(argument) called in the calling thread when it ends, and forked() in each child process, in its
- * only thread; each function must be the same in all calls. Answers 0, or anything else where the system
- * refuses. */
-int bh__at_thread_end(void (*ends)(void *argument), void *argument, void (*forked)(void));
+/* Prepares for bh__at_thread_end, and has forked() called in each child process, in its only thread. Both functions
+ * must be the same in all calls. Answers 0, or anything else where the system refuses. */
+int bh__thread_ends_prepare(void (*ends)(void *argument), void (*forked)(void));
+
+/* Has ends(argument) called in the calling thread when it ends. Answers as bh__thread_ends_prepare. */
+int bh__at_thread_end(void *argument);
 
 #endif

@@ -60,7 +60,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.memory = cpu->backend.host;
     cpu->backend.far = cpu->backend.host;
     cpu->backend.far_most = UINT64_MAX;
-    cpu->backend.has_barrier = !system->barrier_prepare(system->state);
+    cpu->backend.has_barrier = !system->barrier_prepare(system->state) && !bh__presences_prepare();
     cpu->backend.target = cpu->target.name;
     cpu->backend.primitives = cpu->target.primitives;
     cpu->backend.device = NULL;

@@ -19,8 +19,18 @@
 #define BH_FRONT_LEAST 32u
 #endif
 
+/* Where round 0 has left fewer there is no round 1. */
+#ifndef BH_FRONT_AGAIN_LEAST
+#define BH_FRONT_AGAIN_LEAST 8u
+#endif
+
 /* Elements of a list that are copied at a time. */
 #define BH_FRONT_COPIES 256u
+
+/* Outcomes of a group stand in one word of eight bytes. */
+#if BH_FRONT_GROUP > 8
+#error "a group is of eight keys at most"
+#endif
 
 /* A bit for each key of a group. */
 #define BH_FRONT_ALL ((1u << BH_FRONT_GROUP) - 1)

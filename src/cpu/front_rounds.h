@@ -10,13 +10,13 @@
  *     aim        where its eight keys live; ask for their lines
  *     look                                group 0   group 1   ..      each key's line, which ends it or not
  *
- *     round 0    all elements, on their first lines               one in ten is left
- *     round 1    those, on all their lines                        one in a hundred is left
- *     window     those, and the last ones of a slice that make no group
+ *     round 0    all elements of groups, on their first lines     one in ten is left
+ *     round 1    those, and the last ones, which make no group,
+ *                on all their lines                               one in a hundred is left
+ *     window     those
  *
- * Nothing here waits, and nothing is kept of an element that did not end: whoever goes on with it begins with
- * all of its lines. So begin and step remain what an operation is; the front only tries them where they can end
- * at once.
+ * Nothing here waits. Of an element that did not end nothing is kept but that it was tried (BH_HINT_LEFT). So
+ * begin and step remain what an operation is; the front only tries operations where they can end at once.
  *
  * An include-template like schedule.h. The design's include-template BH_DESIGN_AIMS defines
  *
@@ -57,8 +57,8 @@ BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *k
 BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint32_t found,
                                    const BH_VALUE *values)
 {
-    BH_VALUE *const to = (BH_VALUE *)slice->values_out + first;
     const int has_values = BH_VALUE_BYTES && slice->values_out;
+    BH_VALUE *const to = has_values ? (BH_VALUE *)slice->values_out + first : 0;
     uint64_t outcomes = 0;
 
     if (found == BH_FRONT_ALL) {
@@ -93,9 +93,11 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
     BH_VALUE values[BH_FRONT_GROUP] = {0};
     uint32_t aimed = 0, first, count = 0, found, open;
 
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
-        BH_DESIGN(take_aim)
-    (&front, keys + aimed, 0, 0, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
+        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
+
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, next);
+    }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
 
@@ -125,16 +127,18 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
     uint32_t aimed = 0, first, count = 0, i;
 
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
-        BH_DESIGN(take_aim)
-    (&front, keys + aimed, 0, 1, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
+        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
+
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
+    }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
+        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
         uint8_t outcomes[BH_FRONT_GROUP];
 
         if (aimed < total)
-            BH_DESIGN(take_aim)
-        (&front, keys + aimed, 0, 1, &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING]);
+            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
         aimed += BH_FRONT_GROUP;
 #pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
@@ -220,7 +224,7 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
     }
     for (; at < slice->count; at++)
         slice->list[count++] = (uint16_t)at;
-    if (count < BH_FRONT_LEAST || !BH_DESIGN(tries_again)(slice, kind))
+    if (count < BH_FRONT_AGAIN_LEAST || !BH_DESIGN(tries_again)(slice, kind))
         return count;
     return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
 }
@@ -258,16 +262,16 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front_listed)(bh__slice *slice, uint32_t kind)
         for (i = 0; given && i < part.count; i++)
             part_values[i] = values[names[i]];
         lefts = BH_DESIGN(run_front)(&part, kind);
-        /* Elements that are left are written again by the window. */
-        for (i = 0; slice->outcomes && i < part.count; i++)
-            slice->outcomes[names[i]] = part_outcomes[i];
         for (i = 0; i < lefts; i++) {
-            part_outcomes[left[i]] = BH_MISSING;
+            part_outcomes[left[i]] = BH_MISSING; /* the window says more */
             slice->list[count++] = names[left[i]];
         }
-        for (i = 0; wanted && i < part.count; i++)
-            if (part_outcomes[i] == BH_FOUND)
+        for (i = 0; i < part.count; i++) {
+            if (slice->outcomes)
+                slice->outcomes[names[i]] = part_outcomes[i];
+            if (wanted && part_outcomes[i] == BH_FOUND)
                 ((BH_VALUE *)slice->values_out)[names[i]] = part_values[i];
+        }
     }
     slice->moved = part.moved;
     slice->looks = part.looks;

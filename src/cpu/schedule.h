@@ -142,18 +142,17 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
                              BH_DESIGN(flight) *flight)
 {
     uint32_t at = slice->listed ? slice->list[index] : index;
+    bh_region region;
 
     if (kind == BH_KIND_MIXED)
         kind = slice->ops ? slice->ops[at] : slice->op;
 #ifdef BH_DESIGN_AIMS
-    if (slice->hints & BH_HINT_LEFT) {
-        BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin_left)(slice, &flight->op, at, kind),
-                         kind != BH_FIND);
-        return;
-    }
+    if (slice->hints & BH_HINT_LEFT)
+        region = BH_DESIGN(begin_left)(slice, &flight->op, at, kind);
+    else
 #endif
-    BH_DESIGN(bring)(slice, flight, BH_DESIGN(begin)(slice, &flight->op, at, kind),
-                     kind != BH_FIND);
+        region = BH_DESIGN(begin)(slice, &flight->op, at, kind);
+    BH_DESIGN(bring)(slice, flight, region, kind != BH_FIND);
 }
 
 /*
@@ -276,16 +275,15 @@ BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
         slice->stalled = 0;
         slice->listed =
             listed ? BH_DESIGN(run_front_listed)(slice, op) : BH_DESIGN(run_front)(slice, op);
-        if (slice->listed) {
-            slice->hints |= BH_HINT_LEFT;
-            BH_DESIGN(run)(slice, kind);
-            slice->hints &= ~BH_HINT_LEFT;
-        }
-        slice->listed = listed;
-        return;
+        slice->hints |= BH_HINT_LEFT;
     }
-#endif
+    if (slice->listed || !(slice->hints & BH_HINT_LEFT))
+        BH_DESIGN(run)(slice, kind);
+    slice->hints &= ~BH_HINT_LEFT;
+    slice->listed = listed;
+#else
     BH_DESIGN(run)(slice, kind);
+#endif
 }
 
 static void BH_DESIGN(slice_find)(bh__slice *slice)

@@ -92,9 +92,8 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
     bh__cpu_course course = {BH_CPU_SLICES, bh__slice_kind_of(batch), 1};
     int sorts = batch->by_place != 0;
 
-    /* It comes first, because choosing would take a tenth of such a call. A design whose policy performs
-     * changes has no kernel for it. */
-    if (batch->n == 1 && table->kernels->slice[BH_SLICE_MIXED]) {
+    /* A call of one element is tested for first, because choosing would take a tenth of it. */
+    if (batch->n == 1 && !table->policy->perform && table->kernels->slice[BH_SLICE_MIXED]) {
         course.way = BH_CPU_LONE;
         course.kind = BH_SLICE_MIXED;
         return course;

@@ -59,6 +59,9 @@
     "a design whose calls go by region (BH_DESIGN_REGIONS) needs BH_DESIGN_STAGES for those left over"
 #elif defined(BH_DESIGN_LOOKUPS_ONLY) && (defined(BH_DESIGN_STAGES) || defined(BH_DESIGN_REGIONS))
 #error "BH_DESIGN_STAGES and BH_DESIGN_REGIONS are for designs whose operations change tables"
+#elif defined(BH_DESIGN_AIMS) &&                                                                   \
+    (defined(BH_DESIGN_FRONT) || defined(BH_DESIGN_TIERS) || defined(BH_DESIGN_LOOKUPS_ONLY))
+#error "BH_DESIGN_AIMS is for designs that change in near memory and have no front of their own"
 #elif !defined(BH_EACH_DESIGN)
 #error "include tables/designs.h, with BH_EACH_DESIGN defined"
 #endif

@@ -72,7 +72,7 @@ typedef struct bh__scratch {
 #define BH_HINT_LATER 2u    /* an operation stalls instead of searching for a place */
 #define BH_HINT_FINAL 4u /* placing: the table does not grow, so what finds no place is refused */
 #define BH_HINT_AGAIN 8u /* the policy has had this slice run again once, because there was room */
-#define BH_HINT_LEFT 16u /* the front of the schedule has tried the elements in vain */
+#define BH_HINT_LEFT 16u /* left by the front of the schedule */
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */

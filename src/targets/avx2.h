@@ -96,7 +96,8 @@ BH_FN bh_wanted bh_wanted64(uint64_t key)
 }
 
 /* 32 bytes at a time, the first of which begin a word before the keys, so that each key has its bit. The empty asm
- * keeps the loads in place, as in bh_line_load; but it pretends to change the line alone, so the compiler may go
+ * keeps the loads in place, as in bh_line_load (within a line each aligned 4 or 8 bytes of them are of one instant);
+ * but it pretends to change the line alone, so the compiler may go
  * on with what it has in other memory. */
 BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
 {

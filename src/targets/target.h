@@ -37,6 +37,11 @@
  *   bh_line_load(p)            a 64-byte line into the group's registers, as if by 16 acquiring
  *                              4-byte or 8 acquiring 8-byte loads in any order: it is one value
  *                              only if a sequence number beside it says so
+ *   bh_wanted32(key), bh_wanted64(key)        a key in the form in which the next two words want it
+ *   bh_keys_match32(keys, count, wanted)      loads the `count` keys of a bucket that begin 8 bytes behind
+ *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit 1 + i is set where
+ *                                             key i is equal, and bit 0 and those above may be anything.
+ *                                             The load is as that of bh_line_load. count is a constant
  *   bh_bring(p), bh_bring_to_write(p)   prefetch the line at p, of the table
  *   bh_bring_answer(p)         prefetches a line of the caller's that is to be written
  *
@@ -92,11 +97,6 @@
  *                                              first and count are constants
  *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`; of the targets that run on
  *                              a CPU alone
- *   bh_wanted32(key), bh_wanted64(key)        a key in the form in which the next two words want it
- *   bh_keys_match32(keys, count, wanted)      loads the `count` keys of a bucket that begin 8 bytes behind
- *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit 1 + i is set where
- *                                             key i is equal, and bit 0 and those above may be anything.
- *                                             The load is as that of bh_line_load. count is a constant
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_count(mask)             number of set bits
@@ -121,8 +121,8 @@
  *   bh_choose32(to, from, count, bits)   copies the words whose bits are set; to[i] is written with what was
  *   bh_choose64(to, from, count, bits)   there where bit i is not set. count is 8; in tests it may be less
  *
- * A line's loads must not be sunk below a later bh_load64 of its sequence number, neither by the
- * compiler nor by the machine; each target says how it ensures that.
+ * A line's loads must not be sunk below a later bh_load64 of its sequence number, nor hoisted above an earlier
+ * one, neither by the compiler nor by the machine; each target says how it ensures that.
  */
 #ifndef BH_TARGETS_TARGET_H
 #define BH_TARGETS_TARGET_H

@@ -1,4 +1,5 @@
-/* bh_vec_multiply from products of 32 bits, for targets whose vectors have no wider ones. */
+/* bh_vec_multiply from products of 32 bits, for targets whose vectors have no wider ones. Such a target has, for this
+ * alone, bh_vec_halves(low, high): the lower halves of low's words and the upper halves of high's. */
 #ifndef BH_TARGETS_VECTOR_MULTIPLY_H
 #define BH_TARGETS_VECTOR_MULTIPLY_H
 

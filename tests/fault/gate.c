@@ -23,7 +23,7 @@
 
 enum { WRITERS = 3, KEYS = TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER ? 1500 : 6000 };
 
-static bool is_open(const bh_table *table)
+static bool takes_presences(const bh_table *table)
 {
     return (table->gate.word & BH__GATE_PRESENT) != 0;
 }
@@ -91,9 +91,9 @@ static void no_barrier_from_the_beginning(void **state)
     context = context_new(1, NULL, &watched.system);
     check(watched_allow(&watched) == 1, "the barrier was not prepared");
     table = table_new(context, 8, 8, 1);
-    check(!is_open(table), "slices may enter uncounted");
+    check(!takes_presences(table), "slices may enter uncounted");
     threads_run(WRITERS + 1, write_or_hold, table);
-    check(!is_open(table) && watched_calls(&watched, WATCH_BARRIER) == 0,
+    check(!takes_presences(table) && watched_calls(&watched, WATCH_BARRIER) == 0,
           "a barrier was asked for that was not prepared");
     check_content(table);
     bh_table_destroy(table);
@@ -113,7 +113,7 @@ static void no_barrier_later(void **state)
         watched_start(&watched);
         context = context_new(1, NULL, &watched.system);
         table = table_new(context, 8, 8, 1);
-        check(is_open(table), "slices may not enter uncounted");
+        check(takes_presences(table), "slices may not enter uncounted");
         watched_refuse(&watched, WATCH_BIT(WATCH_BARRIER), nth, nth % 2 == 0);
         threads_run(WRITERS + 1, write_or_hold, table);
         fired = watched_allow(&watched);
@@ -121,9 +121,9 @@ static void no_barrier_later(void **state)
               (unsigned long long)fired);
         check(watched_calls(&watched, WATCH_BARRIER) == nth, "%llu barriers",
               (unsigned long long)watched_calls(&watched, WATCH_BARRIER));
-        check(!is_open(table), "slices may still enter uncounted");
+        check(!takes_presences(table), "slices may still enter uncounted");
         check_content(table);
-        check(!is_open(table), "slices may enter uncounted again");
+        check(!takes_presences(table), "slices may enter uncounted again");
         bh_table_destroy(table);
         bh_context_destroy(context);
         watched_end(&watched);
@@ -152,7 +152,7 @@ static void few_barriers(void **state)
     for (uint64_t i = 0; i < 1000; i++) {
         check_status(bh_insert(table, &i, &i, 1, NULL), BH_OK);
     }
-    check(is_open(table), "the gate does not open again");
+    check(takes_presences(table), "the gate does not open again");
     bh_table_destroy(table);
     bh_context_destroy(context);
     watched_end(&watched);
@@ -194,7 +194,7 @@ static void presences_of_threads(void **state)
     }
     check(most < TEST_COUNT(all), "presences without end");
     run_thread(table); // counted
-    check(is_open(table), "the table is closed to others");
+    check(takes_presences(table), "the table is closed to others");
     check(table_stats(table).keys == 1, "%llu keys", (unsigned long long)table_stats(table).keys);
     // The last one is none: there was none left.
     for (uint32_t i = 0; i + 1 < most; i++) {
@@ -240,8 +240,21 @@ static void child_process(void **state)
     bh_context_destroy(context);
 }
 
+/* Whether the system has the barrier: without it all gates are counted, and there is little to test. */
+static bool has_barrier(void)
+{
+    bh_context *context = context_new(1, NULL, NULL);
+    bh_table *table = table_new(context, 8, 8, 1);
+    const bool has = takes_presences(table);
+
+    bh_table_destroy(table);
+    bh_context_destroy(context);
+    return has;
+}
+
 int main(void)
 {
+    const struct CMUnitTest always[] = {cmocka_unit_test(no_barrier_from_the_beginning)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_barrier_from_the_beginning),
         cmocka_unit_test(no_barrier_later),
@@ -250,6 +263,8 @@ int main(void)
         cmocka_unit_test(child_process),
     };
 
-    return test_target_runs() ? test_exit_status(cmocka_run_group_tests(tests, NULL, NULL))
-                              : TEST_SKIPPED;
+    if (!test_target_runs())
+        return TEST_SKIPPED;
+    return test_exit_status(has_barrier() ? cmocka_run_group_tests(tests, NULL, NULL)
+                                          : cmocka_run_group_tests(always, NULL, NULL));
 }

@@ -15,7 +15,6 @@
 
 #define BH_DY(name) BH_NAME(bh_dy_##name)
 #define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 #ifndef BH_TABLES_DYCUCKOO_AIMS_H
 #define BH_TABLES_DYCUCKOO_AIMS_H
@@ -154,11 +153,11 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
     return gone ^ BH_FRONT_ALL;
 }
 
-/* Whether a second round is worth while. A new key that finds its home full in a table whose keys come and go
- * sends a guest away from there, which the window does. */
+/* Whether a second round is worth while. A new key without room is refused at home; one that finds its home full
+ * in a table whose keys come and go sends a guest away from there. The window does both. */
 BH_FN int BH_DY(tries_again)(const bh__slice *slice, uint32_t kind)
 {
-    return !(BH_OP_INSERTS(kind) && (slice->hints & BH_HINT_TURNOVER));
+    return !BH_OP_INSERTS(kind) || (slice->room && !(slice->hints & BH_HINT_TURNOVER));
 }
 
 /* One try of an operation in both buckets. Searches for a path are left to the window, too. */
@@ -195,18 +194,15 @@ BH_FN bh_answer BH_DY(try_change)(bh__slice *slice, BH_DY(op) *op, const bh_dy_a
     return BH_DY(at_home)(slice, op, kind, aims->line[0][i], 0, &view);
 }
 
-/* Begins an operation that home did not decide a moment ago. (A change that finds its home full in a table whose
- * keys come and go sends a guest away from there, so it begins at home.) */
+/* Begins an operation that the front has left. A change goes on at its other bucket where tries_again says that it
+ * could have ended there. */
 BH_FN_RARE bh_region BH_DY(begin_left)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
                                        uint32_t kind)
 {
-    bh_region region = BH_DY(begin)(slice, op, at, kind);
-
-    if (kind != BH_FIND && !(slice->hints & BH_HINT_TURNOVER))
-        (void)BH_DY(go_other)(slice, op, region.offset, &region);
-    return region;
+    if (kind == BH_FIND || !BH_DY(tries_again)(slice, kind))
+        return BH_DY(begin)(slice, op, at, kind);
+    return BH_DY(begin_other)(slice, op, at, kind);
 }
 
 #undef BH_DY
-#undef BH_DY_BUCKET_BYTES
 #undef BH_DY_BUCKET_SLOTS

@@ -86,6 +86,17 @@ BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t 
     return BH_NEXT;
 }
 
+/* Begins an operation with its other bucket. Home will be looked at, too, so its line is asked for. */
+BH_FN bh_region BH_DY(begin_other)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
+                                   uint32_t kind)
+{
+    bh_region region = BH_DY(begin)(slice, op, at, kind);
+
+    bh_bring_to_write(bh_dy_at(region.offset));
+    (void)BH_DY(go_other)(slice, op, region.offset, &region);
+    return region;
+}
+
 /* Writes the answer of an operation to the caller's values. The caller may have given a value in the same
  * place, so the answer is written once, by the step that finishes the operation: no later step could read
  * the value given. */

@@ -100,7 +100,8 @@ typedef struct bh_dy_geometry {
     uint32_t subtables;
     uint32_t spread; /* new keys do not all go home first: see away */
     bh_dy_subtable subtable[BH_DY_SUBTABLES_MOST];
-    uint8_t pair[BH_DY_PAIRS_MOST];        /* home subtable | other subtable << 4 */
+    uint8_t pair[BH_DY_PAIRS_MOST]; /* home subtable | other subtable << 4; sorted by home, then by
+                                              the other one: aims.h computes both from the number */
     bh_dy_subtable home[BH_DY_PAIRS_MOST]; /* subtable[pair[i] & 15]: all that begin reads */
     uint32_t away[BH_DY_PAIRS_MOST]; /* of 2^32 new keys of the pair, so many go to their other
                                         bucket though there is room at home */

@@ -48,8 +48,9 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     if (charged && bh__on_device(table->backend))
         looks = 0;
     /* All elements lack the same, room or looks, and there is none: they need not be tried again. (Of an
-     * ordered slice most have not been tried at all.) */
-    if (!slice->ordered && (!table->room || (!looks && !(slice->reasons & BH_REASON_ROOM)))) {
+     * ordered slice only the first has been tried.) */
+    if (!(slice->ordered && slice->stalled > 1) &&
+        (!table->room || (!looks && !(slice->reasons & BH_REASON_ROOM)))) {
         slice->refused = slice->stalled;
         return 1;
     }

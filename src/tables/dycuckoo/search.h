@@ -164,9 +164,8 @@ BH_FN void BH_DY(to_search)(BH_DY(op) *op)
 /* Begins, with its search, an element whose two buckets an earlier stage of a GPU has found full. */
 BH_FN bh_region BH_DY(begin_last)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
 {
-    bh_region region = BH_DY(begin)(slice, op, at, kind);
+    bh_region region = BH_DY(begin_other)(slice, op, at, kind);
 
-    (void)BH_DY(go_other)(slice, op, region.offset, &region);
     BH_DY(to_search)(op);
     region.offset = op->home;
     return region;

@@ -99,12 +99,12 @@ BH_FN bh_answer BH_DY(step_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
     if (answer != BH_NEXT)
         return answer;
     if (BH_OP_INSERTS(kind) && !bh_dy_counted(view.meta, op->counter)) {
-        if (!BH_DY(full)(view.meta) &&
-            !slice->room) /* the key may be refused: it must have been absent
-                                                        at one instant */
+        const int full = BH_DY(full)(view.meta);
+
+        /* The key may be refused: it must have been absent at one instant. */
+        if (!full && !slice->room)
             return bh_load64(bh_dy_at(line)) == view.meta ? BH_DY(no_room)(slice) : BH_RETRY;
-        if (BH_DY(full)(view.meta) && (slice->hints & BH_HINT_TURNOVER) && slice->room &&
-            !op->looks)
+        if (full && (slice->hints & BH_HINT_TURNOVER) && slice->room && !op->looks)
             return BH_DY(begin_evict)(slice, op, line, view.meta, next);
     }
     return BH_DY(go_other)(slice, op, BH_QUIET ? op->home : line, next);
