@@ -57,21 +57,20 @@ BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *k
 BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint32_t found,
                                    const BH_VALUE *values)
 {
-    const int has_values = BH_VALUE_BYTES && slice->values_out;
-    BH_VALUE *const to = has_values ? (BH_VALUE *)slice->values_out + first : 0;
-    uint64_t outcomes = 0;
+    const uint64_t outcomes = found == BH_FRONT_ALL ? BH_FRONT_ONES
+                              : found               ? bh_front_outcomes(found)
+                                                    : 0;
 
-    if (found == BH_FRONT_ALL) {
-        outcomes = BH_FRONT_ONES;
-        if (has_values)
+    if (BH_VALUE_BYTES && slice->values_out && found) {
+        BH_VALUE *const to = (BH_VALUE *)slice->values_out + first;
+
+        if (found == BH_FRONT_ALL)
             __builtin_memcpy(to, values, BH_FRONT_GROUP * sizeof *to);
-    } else if (found) {
-        outcomes = bh_front_outcomes(found);
-        if (has_values)
+        else
             BH_CHOOSE_VALUES(to, values, BH_FRONT_GROUP, found);
+        if (first * BH_VALUE_BYTES % 64 == 0)
+            bh_answer_ahead(slice, to, BH_VALUE_BYTES, first);
     }
-    if (has_values && found && first * BH_VALUE_BYTES % 64 == 0)
-        bh_answer_ahead(slice, to, BH_VALUE_BYTES, first);
     if (slice->outcomes) {
         __builtin_memcpy(slice->outcomes + first, &outcomes, BH_FRONT_GROUP);
         if (first % 64 == 0)
