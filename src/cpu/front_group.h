@@ -24,9 +24,6 @@
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
-/* Elements of a list that are copied at a time. */
-#define BH_FRONT_COPIES 256u
-
 /* Outcomes of a group stand in one word of eight bytes. */
 #if BH_FRONT_GROUP > 8
 #error "a group is of eight keys at most"

@@ -259,28 +259,24 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 #include "cpu/front_rounds.h"
 #endif
 
-/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. */
+/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. Elements of a list
+ * do not follow each other in the caller's arrays, as those of the front must. */
 BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
 {
 #ifdef BH_DESIGN_AIMS
-    const uint32_t listed = slice->listed, total = listed ? listed : slice->count;
-
-    if (total >= BH_FRONT_LEAST &&
+    if (!slice->listed && slice->count >= BH_FRONT_LEAST &&
         BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry)) {
-        const uint32_t op = kind != BH_KIND_MIXED ? kind
-                            : slice->ops          ? slice->ops[listed ? slice->list[0] : 0]
-                                                  : slice->op;
-
         slice->target = BH_TARGET_NAME;
         slice->stalled = 0;
-        slice->listed =
-            listed ? BH_DESIGN(run_front_listed)(slice, op) : BH_DESIGN(run_front)(slice, op);
+        slice->listed = BH_DESIGN(run_front)(slice, kind != BH_KIND_MIXED ? kind : slice->op);
+        if (!slice->listed)
+            return;
         slice->hints |= BH_HINT_LEFT;
     }
-    if (slice->listed || !(slice->hints & BH_HINT_LEFT))
-        BH_DESIGN(run)(slice, kind);
+    BH_DESIGN(run)(slice, kind);
+    if (slice->hints & BH_HINT_LEFT)
+        slice->listed = 0;
     slice->hints &= ~BH_HINT_LEFT;
-    slice->listed = listed;
 #else
     BH_DESIGN(run)(slice, kind);
 #endif
