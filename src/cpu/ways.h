@@ -46,6 +46,12 @@
 /* Workers of a call at most, whatever width an executor claims. */
 #define BH_WORKERS_MOST 4096
 
+/* Elements of a call that takes the way LONE. The build for all interleavings takes it for none: there an insertion
+ * that first runs without room would have eight times as many schedules to be explored. */
+#ifndef BH_LONE_ELEMENTS
+#define BH_LONE_ELEMENTS 1u
+#endif
+
 typedef enum bh__cpu_way {
     BH_CPU_PERFORM,
     BH_CPU_SEGMENTS,
@@ -93,7 +99,8 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
     int sorts = batch->by_place != 0;
 
     /* A call of one element is tested for first, because choosing would take a tenth of it. */
-    if (batch->n == 1 && !table->policy->perform && table->kernels->slice[BH_SLICE_MIXED]) {
+    if (batch->n == BH_LONE_ELEMENTS && !table->policy->perform &&
+        table->kernels->slice[BH_SLICE_MIXED]) {
         course.way = BH_CPU_LONE;
         course.kind = BH_SLICE_MIXED;
         return course;
