@@ -11,6 +11,9 @@
  * twice sees that something was taken back. There, and in the state whose schedules are longest,
  * insert stands for insert_new, find_or_insert and reduce as well.
  *
+ * Slices are counted at the gate: its other way in has schedules of its own in gate.c, and random ones in
+ * random.c.
+ *
  * BULKHASH_TEST_HALF in the environment, 0 or 1: every other pair alone, so that two programs share them.
  *
  * BULKHASH_TEST_SECONDS in the environment: one preemption more, as many of the scenes as there is
@@ -236,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_pairs)};
 
+    scene_counts_slices = true;
     return test_target_runs() ? test_exit_status(cmocka_run_group_tests(tests, NULL, NULL))
                               : TEST_SKIPPED;
 }

@@ -109,10 +109,12 @@ static void sim_sleep(void *state, uint64_t nanoseconds)
     fibers_yield();
 }
 
+bool scene_counts_slices = false;
+
 static int sim_barrier_prepare(void *state)
 {
     (void)state;
-    return 0;
+    return scene_counts_slices ? -1 : 0;
 }
 
 static int sim_barrier(void *state)

@@ -73,6 +73,10 @@ void scene_set_up(const scene *s);
 
 const scene *scene_now(void);
 
+/* Whether the system has no barrier, so that slices are counted at the gate (base/gate.h): a schedule has fewer
+ * accesses then. */
+extern bool scene_counts_slices;
+
 /* Run it once under a schedule; answer NULL when all is well, else a sentence about what is not,
  * valid until the next run. */
 const char *scene_run(const fibers_schedule *schedule);
