@@ -107,7 +107,7 @@ BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
     slice->list = fold->run;
     slice->listed = runs;
     slice->values = fold->sum;
-    BH_DESIGN(run_alike)(slice, BH_ADD);
+    BH_DESIGN(run)(slice, BH_ADD);
     for (i = 0; i < slice->stalled; i++) {
         list[i] = fold->run[i];
         fold->stalled[fold->run[i]] = 1;

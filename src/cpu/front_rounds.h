@@ -4,7 +4,8 @@
  *
  * Most elements end at the first line that they look at, and for those the window (schedule.h) spends more
  * instructions on keeping an operation's state than on the operation. So a slice of one kind goes through the
- * front first, and the window gets only what did not end there:
+ * front first, and the window gets only what did not end there (and lists of elements, which do not follow each
+ * other in the caller's arrays):
  *
  *     group      0    1    2    ..   7    8    9
  *     aim        where its eight keys live; ask for their lines

@@ -83,6 +83,11 @@ BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uin
     return (low | high << 4) >> first & ((1u << count) - 1);
 }
 
+/* A line, as the asm of the next words pretends to change it. */
+typedef struct bh_keys_line {
+    char byte[64];
+} bh_keys_line;
+
 typedef __m256i bh_wanted;
 
 BH_FN bh_wanted bh_wanted32(uint32_t key)
@@ -101,9 +106,7 @@ BH_FN bh_wanted bh_wanted64(uint64_t key)
  * on with what it has in other memory. */
 BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
 {
-    struct bh_keys_line {
-        char byte[64];
-    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    bh_keys_line *const line = (bh_keys_line *)(uintptr_t)((const char *)keys - 8);
     const __m256i *const first = (const __m256i *)(const void *)((const uint32_t *)keys - 1);
     const __m256i *const last = (const __m256i *)(const void *)((const uint32_t *)keys + count - 8);
     uint32_t mask;
@@ -121,9 +124,7 @@ BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wante
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
 {
-    struct bh_keys_line {
-        char byte[64];
-    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    bh_keys_line *const line = (bh_keys_line *)(uintptr_t)((const char *)keys - 8);
     const __m256i *const first = (const __m256i *)(const void *)((const uint64_t *)keys - 1);
     const __m256i *const last = (const __m256i *)(const void *)((const uint64_t *)keys + count - 4);
     uint32_t mask = 0;

@@ -55,6 +55,11 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     return _mm512_cmpeq_epi8_mask(line.words, _mm512_set1_epi8((char)byte));
 }
 
+/* A line, as the asm of the next words pretends to change it. */
+typedef struct bh_keys_line {
+    char byte[64];
+} bh_keys_line;
+
 typedef __m512i bh_wanted;
 
 BH_FN bh_wanted bh_wanted32(uint32_t key)
@@ -70,9 +75,7 @@ BH_FN bh_wanted bh_wanted64(uint64_t key)
 /* See avx2.h. */
 BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wanted)
 {
-    struct bh_keys_line {
-        char byte[64];
-    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    bh_keys_line *const line = (bh_keys_line *)(uintptr_t)((const char *)keys - 8);
     const void *const first = (const uint32_t *)keys - 1;
     uint32_t mask;
 
@@ -88,9 +91,7 @@ BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wante
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
 {
-    struct bh_keys_line {
-        char byte[64];
-    } *const line = (struct bh_keys_line *)(uintptr_t)((const char *)keys - 8);
+    bh_keys_line *const line = (bh_keys_line *)(uintptr_t)((const char *)keys - 8);
     uint32_t mask;
 
     __asm__ volatile("" : "+m"(*line));
