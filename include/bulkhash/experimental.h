@@ -30,6 +30,15 @@ typedef enum bh_spread {
     BH_SPREAD_THEOREM1 = 1
 } bh_spread;
 
+/* Where BH_DYCUCKOO keeps the values of a bucket's keys. */
+typedef enum bh_value_place {
+    BH_VALUES_DEFAULT = 0, /* pairs of 8+8 bytes: apart; all others: beside */
+    /* The keys of a bucket fill a line, and their values the next one, or two. A missing key costs one
+     * line, one that is found two. Not with value_bytes 0. */
+    BH_VALUES_APART = 1,
+    BH_VALUES_BESIDE = 2 /* in the line of their keys */
+} bh_value_place;
+
 /* How a batch is distributed over the threads of a GPU, instead of by what bh_table_options.schedule
  * says. For BH_DYCUCKOO and BH_DACHASH with keys and values of 4 bytes, side by side, in a library that was
  * built with BULKHASH_COMPARED=ON: see docs/gpu.md. */
@@ -55,10 +64,8 @@ typedef struct bh_experimental_options {
     uint64_t struct_size;
     bh_gpu_schedule gpu_schedule; /* with bh_table_options.schedule at BH_SCHEDULE_AUTO */
     bh_spread spread;             /* BH_DYCUCKOO */
-    /* BH_DYCUCKOO, 0 or 1. 0: keys and values share cache lines. 1: the keys of a bucket fill a line and
-     * its values the next one, so that a hit costs two lines. Not with value_bytes 0, and not with
-     * BH_SCHEDULE_REGIONS. */
-    uint32_t values_apart;
+    bh_value_place
+        values; /* BH_DYCUCKOO; on a GPU with BH_SCHEDULE_REGIONS only where they are by default */
     /* BH_SCHEDULE_REGIONS on cores, and of BH_DACHASH on a GPU: into how many regions of the same size the
      * table is divided: a power of two, 2 to 65,536; on cores 4,096 at most are made. 0: 2,048 on cores,
      * and on a GPU regions of 256 KiB. (DACHash's paper gives the number of buckets that are combined in

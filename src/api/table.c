@@ -66,12 +66,12 @@ static bh_status check_experimental(const bh_table_options *o, const bh_experime
     if (e->spread != BH_SPREAD_HOME_FIRST && e->spread != BH_SPREAD_THEOREM1)
         return bh__fail(BH_ERR_ARGUMENT, "experimental.spread is %d, which is no bh_spread",
                         (int)e->spread);
-    if (e->values_apart > 1 || (e->values_apart && !o->value_bytes))
-        return bh__fail(
-            BH_ERR_ARGUMENT,
-            "experimental.values_apart is %u with values of %u bytes; it must be 0, or 1 "
-            "in a table that has values",
-            e->values_apart, o->value_bytes);
+    if ((int)e->values < BH_VALUES_DEFAULT || e->values > BH_VALUES_BESIDE ||
+        (e->values == BH_VALUES_APART && !o->value_bytes))
+        return bh__fail(BH_ERR_ARGUMENT,
+                        "experimental.values is %d with values of %u bytes; it must be a "
+                        "bh_value_place, and BH_VALUES_APART only in a table that has values",
+                        (int)e->values, o->value_bytes);
     if (e->regions == 1 || e->regions > 65536 || (e->regions & (e->regions - 1)))
         return bh__fail(
             BH_ERR_ARGUMENT,

@@ -70,6 +70,7 @@ typedef struct bh__cuda_job {
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
     uint64_t wanted;     /* a bh_schedule: the one that was asked for */
+    uint64_t few_new;    /* most keys of the slice are expected to be there */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
      * are in the table count too; a bit for each value of a part of the hash, 2^k bits; how many bits
      * have been set. */
@@ -86,6 +87,8 @@ typedef struct bh__cuda_kernels {
     bh__kernels none; /* first: a table's kernels are a pointer to this */
     uint64_t descriptor_bytes;
     const uint64_t *job_bytes; /* of each pass, by the numbers of the design */
+    uint64_t
+        has_present; /* keys that are there are changed without locks, if all elements do the same */
 } bh__cuda_kernels;
 
 /* What the module's primitives get as bh__where's `device`: the GPU, and where the number of its

@@ -22,6 +22,9 @@
  *                            (cpu/schedule.h)
  *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: the design has
  *                            instances with BH_APART
+ *     BH_DESIGN_APART_DEFAULT(key_bytes, value_bytes)   with BH_DESIGN_APART: whether keys and values of these
+ *                            widths are apart by default; an expression that #if can evaluate. What a design
+ *                            does on a GPU region by region it does with keys and values as they are by default
  *     BH_DESIGN_SCRATCH      bytes of the fast memory that a device gives to passes that run ALONE, in
  *                            a design that has such passes
  *     BH_DESIGN_TIERS        its regions may lie in other tiers than near memory (not on a GPU, which
@@ -31,9 +34,13 @@
  *                            may depend on the widths: an expression of BH_KEY_BYTES, BH_VALUE_BYTES and
  *                            BH_APART that #if can evaluate. A GPU copies regions of that length, which
  *                            begin at multiples of 16 bytes, to its shared memory (cuda/device/look.h),
- *                            and reads others where they are
+ *                            as well as regions of 64 bytes, and reads others where they are
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins an element in the last stage
+ *     BH_DESIGN_PRESENT      on a GPU some calls first act on the keys that are there, without locks, by
+ *                            BH_DESIGN(step_present) (cuda/device/present.h); with BH_DESIGN_STAGES
+ *     BH_DESIGN_WAYS         on a GPU, with BH_DESIGN_STAGES: before the last stage BH_DESIGN(gpu_make_way) makes
+ *                            room for the elements that are listed for it
  *     BH_DESIGN_REGIONS      on a GPU some large calls go through the table region by region, by
  *                            BH_DESIGN(gpu_by_region); BH_DESIGN_REGIONS is the type of what says how a
  *                            table is divided (cuda/device/scatter.h)
@@ -57,6 +64,8 @@
 #elif defined(BH_DESIGN_REGIONS) && !defined(BH_DESIGN_STAGES)
 #error                                                                                             \
     "a design whose calls go by region (BH_DESIGN_REGIONS) needs BH_DESIGN_STAGES for those left over"
+#elif defined(BH_DESIGN_PRESENT) && !defined(BH_DESIGN_STAGES)
+#error "a design with BH_DESIGN_PRESENT needs BH_DESIGN_STAGES for keys that are absent"
 #elif defined(BH_DESIGN_LOOKUPS_ONLY) && (defined(BH_DESIGN_STAGES) || defined(BH_DESIGN_REGIONS))
 #error "BH_DESIGN_STAGES and BH_DESIGN_REGIONS are for designs whose operations change tables"
 #elif defined(BH_DESIGN_AIMS) &&                                                                   \
@@ -80,6 +89,9 @@
 #else
 #define BH_DESIGN_WANTS_APART(options) 0
 #define BH_DESIGN_INSTANCES 1
+#endif
+#ifndef BH_DESIGN_APART_DEFAULT
+#define BH_DESIGN_APART_DEFAULT(key_bytes, value_bytes) 0
 #endif
 #ifndef BH_DESIGN_SCRATCH
 #define BH_DESIGN_SCRATCH 0
@@ -109,8 +121,11 @@
 #undef BH_DESIGN_CORES
 #undef BH_DESIGN_AIMS
 #undef BH_DESIGN_APART
+#undef BH_DESIGN_APART_DEFAULT
 #undef BH_DESIGN_SCRATCH
 #undef BH_DESIGN_TIERS
 #undef BH_DESIGN_REGION
 #undef BH_DESIGN_STAGES
+#undef BH_DESIGN_PRESENT
+#undef BH_DESIGN_WAYS
 #undef BH_DESIGN_REGIONS

@@ -35,6 +35,24 @@ BH_FN uint64_t bh_join(uint32_t op, uint32_t value_bytes, uint64_t so_far, uint6
     return bh_combine(BH_OP_JOINS(op), value_bytes, so_far, value);
 }
 
+/* Joins a value to the one at p, to which others may be joined meanwhile. */
+BH_FN void bh_join_there(uint32_t op, uint32_t value_bytes, void *p, uint64_t value)
+{
+    uint64_t seen;
+
+    if (bh_join_word(p, BH_OP_JOINS(op), value_bytes, value))
+        return;
+    if (value_bytes == 4) {
+        do
+            seen = bh_load32(p);
+        while (!bh_swap_if32(p, (uint32_t)seen, (uint32_t)bh_join(op, 4, seen, value)));
+    } else {
+        do
+            seen = bh_load64(p);
+        while (!bh_swap_if64(p, seen, bh_join(op, 8, seen, value)));
+    }
+}
+
 /* One element's effect on the value in hand. */
 BH_FN bh_outcome bh_act(uint32_t op, uint64_t given, uint32_t value_bytes, int *present,
                         uint64_t *value)

@@ -73,6 +73,11 @@ typedef struct bh__scratch {
 #define BH_HINT_FINAL 4u /* placing: the table does not grow, so what finds no place is refused */
 #define BH_HINT_AGAIN 8u /* the policy has had this slice run again once, because there was room */
 #define BH_HINT_LEFT 16u /* left by the front of the schedule */
+/* Nothing else than elements of this slice's one operation runs meanwhile, and they move no key. So a key
+ * that is there stays where it is until it is erased, and is acted on without a lock. A target has it that
+ * has BH_RUNS_ALIKE. */
+#define BH_HINT_ALIKE 32u
+#define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */
@@ -318,6 +323,7 @@ struct bh_table {
     uint64_t changes;           /* how often something changed, for export's cursor */
     bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
     const char *target;
+    uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
 
     /* Changed only with the gate held alone. */
     uint64_t slots;

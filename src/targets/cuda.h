@@ -31,12 +31,15 @@
 
 #include <stdint.h>
 
+#include "bulkhash/bulkhash.h"
+
 #define BH_TARGET_NAME "cuda"
 #define BH_FN static __device__ __forceinline__
 #define BH_FN_RARE static __device__ __noinline__
 #define BH_BRINGS 0
 #define BH_QUIET BH_CUDA_QUIET
 #define BH_BLANKS 1
+#define BH_RUNS_ALIKE 1
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1
@@ -190,6 +193,59 @@ BH_FN uint64_t bh_take64(void *p, uint64_t value)
                      : "l"(p), "l"(value)
                      : "memory");
     return bh_cuda_share64(before);
+}
+
+BH_FN int bh_swap_if32(void *p, uint32_t expected, uint32_t desired)
+{
+    uint32_t before = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+                     : "=r"(before)
+                     : "l"(p), "r"(expected), "r"(desired)
+                     : "memory");
+    return bh_cuda_share32(before) == expected;
+}
+
+BH_FN uint64_t bh_clear64(void *p, uint64_t bits)
+{
+    uint64_t before = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("atom.relaxed.gpu.and.b64 %0, [%1], %2;"
+                     : "=l"(before)
+                     : "l"(p), "l"(~bits)
+                     : "memory");
+    return bh_cuda_share64(before);
+}
+
+/* Floats of 4 bytes are not joined by one access: it would make numbers near 0 that are not normalised 0. */
+BH_FN int bh_join_word(void *p, uint32_t op, uint32_t bytes, uint64_t value)
+{
+    if (op == BH_ADD_FLOAT && bytes == 4)
+        return 0;
+    if (bh_cuda_lane())
+        return 1;
+    if (bytes == 4)
+        switch (op) {
+        case BH_ADD: (void)atomicAdd((unsigned *)p, (unsigned)value); break;
+        case BH_MIN: (void)atomicMin((unsigned *)p, (unsigned)value); break;
+        case BH_MAX: (void)atomicMax((unsigned *)p, (unsigned)value); break;
+        case BH_MIN_SIGNED: (void)atomicMin((int *)p, (int)value); break;
+        case BH_MAX_SIGNED: (void)atomicMax((int *)p, (int)value); break;
+        default: return 0;
+        }
+    else
+        switch (op) {
+        case BH_ADD: (void)atomicAdd((unsigned long long *)p, value); break;
+        case BH_MIN: (void)atomicMin((unsigned long long *)p, value); break;
+        case BH_MAX: (void)atomicMax((unsigned long long *)p, value); break;
+        case BH_MIN_SIGNED: (void)atomicMin((long long *)p, (long long)value); break;
+        case BH_MAX_SIGNED: (void)atomicMax((long long *)p, (long long)value); break;
+        case BH_ADD_FLOAT: (void)atomicAdd((double *)p, __longlong_as_double(value)); break;
+        default: return 0;
+        }
+    return 1;
 }
 
 BH_FN void bh_release_add64(void *p, uint64_t value)

@@ -27,6 +27,9 @@
 #ifndef BH_BLANKS
 #define BH_BLANKS 0
 #endif
+#ifndef BH_RUNS_ALIKE
+#define BH_RUNS_ALIKE 0
+#endif
 
 BH_FN uint32_t bh_load32(const void *p)
 {
@@ -75,6 +78,12 @@ BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
                               __ATOMIC_RELAXED);
 }
 
+BH_FN int bh_swap_if32(void *p, uint32_t expected, uint32_t desired)
+{
+    return bh__atomic_swap_if((uint32_t *)p, &expected, desired, __ATOMIC_RELAXED,
+                              __ATOMIC_RELAXED);
+}
+
 BH_FN void bh_add64(void *p, uint64_t value)
 {
     bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
@@ -83,6 +92,21 @@ BH_FN void bh_add64(void *p, uint64_t value)
 BH_FN uint64_t bh_take64(void *p, uint64_t value)
 {
     return bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+}
+
+BH_FN uint64_t bh_clear64(void *p, uint64_t bits)
+{
+    return bh__atomic_and((uint64_t *)p, ~bits, __ATOMIC_RELAXED);
+}
+
+/* Cores have no slices that would ask for it (BH_RUNS_ALIKE). */
+BH_FN int bh_join_word(void *p, uint32_t op, uint32_t bytes, uint64_t value)
+{
+    (void)p;
+    (void)op;
+    (void)bytes;
+    (void)value;
+    return 0;
 }
 
 BH_FN void bh_release_add64(void *p, uint64_t value)

@@ -8,6 +8,7 @@
 
 /* The tests' fake module for GPUs (tests/fake) runs the text of this target. */
 #define BH_BLANKS 1
+#define BH_RUNS_ALIKE 1
 
 #include "targets/prefetch.h"
 #include "targets/words_load.h"

@@ -11,6 +11,8 @@
 #ifndef BH_TARGETS_SIM_H
 #define BH_TARGETS_SIM_H
 
+#define BH_RUNS_ALIKE 1
+
 #include "targets/words.h"
 
 #define BH_TARGET_NAME "sim"

@@ -18,6 +18,8 @@
  *   BH_BLANKS                  1 where elements that are counted may have no values (slice.values is
  *                              NULL): each brings 1. Where it is 0, slices have an array of ones instead,
  *                              because a test for NULL costs a kernel 4 to 7 instructions per key
+ *   BH_RUNS_ALIKE              1 where slices may have BH_HINT_ALIKE (tables/table.h), which costs a kernel a test
+ *                              per key: on a GPU, and where tests run its text
  *   BH_QUIET                   1 where nobody else writes what a step reads: no meta word need be read
  *                              again, no bucket locked, and a step may be given a copy of its region
  *
@@ -29,8 +31,12 @@
  *   bh_swap_if64(p, old, new)  compare-and-swap: if *p == old store new; 1 if it did. To take a lock
  *                              with: acquire, and ordered behind all acquiring loads before it. One
  *                              lane does it, all lanes get the answer
+ *   bh_swap_if32(p, old, new)  the same for 4 bytes, with no order
  *   bh_add64(p, value)         adds to a counter; no order. One lane does it
  *   bh_take64(p, value)        the same, and answers what was there before
+ *   bh_clear64(p, bits)        clears bits of a word, and answers what was there before; no order
+ *   bh_join_word(p, op, bytes, value)   joins a value to the one of 4 or 8 bytes at p as `op` says (BH_ADD,
+ *                              BH_MIN, ...), if the machine can do that in one access; else answers 0
  *   bh_release_add64(p, value) adds with release: earlier accesses stay before it
  *   bh_fence_far()             earlier stores to another tier than near memory stay before what follows
  *                              (only a GPU's operations store there)

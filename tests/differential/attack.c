@@ -540,7 +540,9 @@ static bh_table_options draw_options(rng *random, bh_experimental_options *e)
     o.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
     bh_experimental_options_init(e);
     e->spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
-    e->values_apart = o.value_bytes > 0 && random_below(random, 3) == 0;
+    e->values = (bh_value_place)random_below(random, 3);
+    if (e->values == BH_VALUES_APART && !o.value_bytes)
+        e->values = BH_VALUES_DEFAULT;
     o.experimental = e;
     o.hashfight.slots_per_key = 1.03 + (double)random_below(random, 98) / 100;
     o.hashfight.tail_keys = random_below(random, 3) == 0 ? 1 : 0;
@@ -578,7 +580,7 @@ static void describe(const scene *s, bh_pages pages, uint32_t threads)
         ", duplicates %d, schedule %d, seed %s%" PRIu64 ", pages %d, %u threads, %u players, "
         "%" PRIu64 "+%" PRIu64 " keys%s%s",
         (int)o->design, o->key_bytes, o->value_bytes, o->capacity, o->dycuckoo.subtables,
-        (int)o->experimental->spread, o->experimental->values_apart, o->hashfight.slots_per_key,
+        (int)o->experimental->spread, (int)o->experimental->values, o->hashfight.slots_per_key,
         o->hashfight.tail_keys, o->min_fill, o->max_fill, o->max_host_bytes, (int)o->duplicates,
         (int)o->schedule, o->seed_fixed ? "" : "not ", o->seed, (int)pages, threads, s->players,
         s->shared, s->own, s->clears ? ", clear" : "", s->watched ? ", refused memory" : "");

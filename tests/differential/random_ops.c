@@ -42,11 +42,13 @@ static void vary_dycuckoo(bh_table_options *options, rng *random)
     static bh_experimental_options experimental;
 
     bh_experimental_options_init(&experimental);
-    experimental.values_apart = options->value_bytes > 0 && random_below(random, 3) == 0;
+    experimental.values = (bh_value_place)random_below(random, 3);
+    if (experimental.values == BH_VALUES_APART && !options->value_bytes)
+        experimental.values = BH_VALUES_DEFAULT;
     experimental.spread = random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     options->experimental = &experimental;
     options->dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
-    if (experimental.values_apart)
+    if (experimental.values != BH_VALUES_DEFAULT)
         options->schedule = BH_SCHEDULE_AUTO;
 }
 

@@ -584,8 +584,13 @@ static void perform_slice(const request *r)
     done = calloc(n + 1, 1);
     if (!done)
         abort();
-    if (r->what != BH_SLICE_FIND && r->what != BH_SLICE_ERASE && k->has_regions)
+    if (r->what != BH_SLICE_FIND && k->has_regions)
         fake_by_region(job, k->key_bytes, k->value_bytes, done);
+    for (uint64_t i = 0; i < n && stamps; i++)
+        if (done[i]) {
+            stamps[2 * i] = ++ticks;
+            stamps[2 * i + 1] = ++ticks;
+        }
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
         bh__slice one = job->slice;
@@ -610,6 +615,8 @@ static void perform_slice(const request *r)
         one.room = job->room >= n || job->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
         one.reasons = one.moved = 0;
+        if (!one.ops)
+            one.hints |= BH_HINT_ALIKE;
         if (stamps && !stamps[2 * at]) {
             stamps[2 * at] = ++ticks;
         }

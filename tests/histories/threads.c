@@ -698,7 +698,8 @@ static scene scene_draw(const char *name, rng *random)
     s.options.duplicates = meanings[random_below(random, TEST_COUNT(meanings))];
     s.options.dycuckoo.subtables = 2 + (uint32_t)random_below(random, 7);
     bh_experimental_options_init(&s.experimental);
-    s.experimental.values_apart = widths.value_bytes > 0 && random_below(random, 3) == 0;
+    s.experimental.values =
+        widths.value_bytes ? (bh_value_place)random_below(random, 3) : BH_VALUES_DEFAULT;
     s.experimental.spread =
         random_below(random, 4) == 0 ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     s.options.max_fill = 0.5 + (double)random_below(random, 46) / 100;

@@ -55,4 +55,5 @@ static const scene_state states[] = {
     {"to shrink", 0, {2, 4, NONE}, false, {TWO, START(4, GROWN, TAKE(1), TAKE(2), TAKE(4))}},
 };
 
-const scene_design bh_lp_scenes = {fits, check_locks, false, false, TEST_COUNT(states), states};
+const scene_design bh_lp_scenes = {fits,  check_locks,        false, false,
+                                   false, TEST_COUNT(states), states};

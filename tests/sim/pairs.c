@@ -7,6 +7,7 @@
  * every state of every design (sim/support/design.h), on one key or on two that have something to do with
  * each other: the same home, or one in the way of the other. Grow is bh_reserve of more keys than fit,
  * shrink is bh_compact; in some states inserts and erases do the same by themselves.
+ * Each operation also meets itself without locks, as elements of one call do on a GPU (BH_HINT_ALIKE).
  * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
  * twice sees that something was taken back. There, and in the state whose schedules are longest,
  * insert stands for insert_new, find_or_insert and reduce as well.
@@ -60,6 +61,7 @@ typedef struct meeting {
     uint8_t one_key;
     uint8_t other_key;
     bool looks;
+    bool alike; // both are the same operation, and run as a GPU runs what is alike
 } meeting;
 
 #define MEETINGS_MOST 16000u
@@ -82,7 +84,7 @@ static void add_meeting(const meeting *like, kind one, uint8_t one_key, kind oth
         return;
     }
     check(meeting_count < MEETINGS_MOST, "more pairs than there is room for");
-    *m = *like;
+    *m = *like; // alike too
     m->one = one;
     m->other = other;
     m->one_key = one_key;
@@ -119,6 +121,21 @@ static void list_meetings(const meeting *like)
     }
 }
 
+/* The meetings of operations with themselves, as elements of one call on a GPU. */
+static void list_alike(const meeting *like)
+{
+    const scene_state *from = like->from;
+
+    for (kind one = INSERT; one < GROW && like->alike; one++) {
+        if (one != FIND) {
+            add_meeting(like, one, from->subject, one, from->subject, false);
+            for (uint32_t i = 0; from->others[i] != NONE; i++) {
+                add_meeting(like, one, from->subject, one, from->others[i], false);
+            }
+        }
+    }
+}
+
 static scene_call call_of(const scene_state *from, uint32_t fiber, kind what, uint8_t key)
 {
     scene_call call = {.what = SCENE_CALL, .count = 1};
@@ -150,6 +167,7 @@ static void explore(const meeting *m, uint32_t most_preemptions)
     fibers_schedule failing;
 
     s.design = (uint16_t)m->number;
+    s.alike = m->alike;
     s.fibers = 2;
     s.fiber[0].count = s.fiber[1].count = 1;
     s.fiber[0].call[0] = call_of(m->from, 0, m->one, m->one_key);
@@ -212,7 +230,10 @@ static void all_pairs(void **state)
     for (uint32_t d = 0; (like.design = scene_design_at(d, &like.number)) != NULL; d++) {
         for (uint32_t s = 0; s < like.design->state_count; s++) {
             like.from = &like.design->states[s];
+            like.alike = false;
             list_meetings(&like);
+            like.alike = like.design->heeds_alike;
+            list_alike(&like);
         }
     }
     if (seconds == NULL) {

@@ -87,6 +87,28 @@ static uint16_t draw_design(rng *random)
     return (uint16_t)number;
 }
 
+/* All calls of fibers do one operation, without locks. */
+static void make_alike(rng *random, scene *s)
+{
+    static const uint8_t ops[] = {BH_INSERT, BH_ERASE, BH_UPDATE, BH_FIND_OR_INSERT,
+                                  BH_ADD,    BH_MIN,   BH_MAX};
+    const uint8_t op =
+        ops[random_below(random, s->value_bytes > 0 ? TEST_COUNT(ops) : TEST_COUNT(ops) - 3)];
+
+    s->alike = 1;
+    s->ordered = 0;
+    for (uint32_t f = 0; f < s->fibers; f++) {
+        for (uint32_t c = 0; c < s->fiber[f].count; c++) {
+            scene_call *call = &s->fiber[f].call[c];
+            call->what = SCENE_CALL;
+            call->count = call->count == 0 ? 1 : (uint8_t)(1 + (call->count - 1) % SCENE_ELEMENTS);
+            for (uint32_t e = 0; e < SCENE_ELEMENTS; e++) {
+                call->element[e].op = op;
+            }
+        }
+    }
+}
+
 static scene draw_scene(uint64_t seed)
 {
     static const uint32_t capacities[] = {1, 1, 1, 4, 6, 7};
@@ -128,6 +150,9 @@ static scene draw_scene(uint64_t seed)
         for (uint32_t c = 0; c < s.fiber[f].count; c++) {
             draw_call(random, &s, all, largest, &s.fiber[f].call[c]);
         }
+    }
+    if (s.design == BH_AUTO && random_below(random, 6) == 0) {
+        make_alike(random, &s);
     }
     return s;
 }

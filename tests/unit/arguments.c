@@ -265,12 +265,12 @@ static void experiments(void **state)
     options.experimental = &experimental;
     bh_experimental_options_init(&experimental);
     check_create(&options, BH_OK, "no experiment");
-    experimental.values_apart = 1;
+    experimental.values = BH_VALUES_APART;
     experimental.spread = BH_SPREAD_THEOREM1;
     check_create(&options, BH_OK, "both experiments at once");
-    experimental.values_apart = 2;
-    check_create(&options, BH_ERR_ARGUMENT, "values_apart 2");
-    experimental.values_apart = 0;
+    experimental.values = (bh_value_place)3;
+    check_create(&options, BH_ERR_ARGUMENT, "an unknown place of values");
+    experimental.values = BH_VALUES_DEFAULT;
     experimental.spread = (bh_spread)2;
     check_create(&options, BH_ERR_ARGUMENT, "an unknown spread");
 
@@ -294,7 +294,7 @@ static void experiments(void **state)
     options = table_options(4, 0, 1000);
     options.experimental = &experimental;
     bh_experimental_options_init(&experimental);
-    experimental.values_apart = 1;
+    experimental.values = BH_VALUES_APART;
     check_create(&options, BH_ERR_ARGUMENT, "values apart in a set");
 
     // What was given is copied: the table goes on with it when it is gone.

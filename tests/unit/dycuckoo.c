@@ -70,10 +70,12 @@ static void every_key_finds_a_place(void **state)
 {
     static const struct {
         test_widths widths;
-        uint32_t apart;
+        bh_value_place values;
         double fill;
-    } cases[] = {{{4, 4}, 0, 0.95}, {{4, 4}, 0, 0.97}, {{8, 8}, 0, 0.90}, {{8, 8}, 0, 0.93},
-                 {{8, 4}, 0, 0.95}, {{4, 0}, 0, 0.97}, {{4, 4}, 1, 0.97}, {{8, 8}, 1, 0.97}};
+    } cases[] = {{{4, 4}, BH_VALUES_DEFAULT, 0.95}, {{4, 4}, BH_VALUES_DEFAULT, 0.97},
+                 {{8, 8}, BH_VALUES_BESIDE, 0.90},  {{8, 8}, BH_VALUES_BESIDE, 0.93},
+                 {{8, 4}, BH_VALUES_DEFAULT, 0.95}, {{4, 0}, BH_VALUES_DEFAULT, 0.97},
+                 {{4, 4}, BH_VALUES_APART, 0.97},   {{8, 8}, BH_VALUES_DEFAULT, 0.97}};
     (void)state;
 
     for (size_t c = 0; c < TEST_COUNT(cases); c++) {
@@ -88,7 +90,7 @@ static void every_key_finds_a_place(void **state)
             options.max_fill = cases[c].fill;
             options.dycuckoo.subtables = d;
             bh_experimental_options_init(&experimental);
-            experimental.values_apart = cases[c].apart;
+            experimental.values = cases[c].values;
             options.experimental = &experimental;
             table = table_with(context, &options);
             all = numbered(cases[c].widths, 0, table_stats(table).max_keys);
@@ -131,7 +133,9 @@ static void fill_stays_between_its_bounds(void **state)
 
             options.dycuckoo.subtables = bounds[b].subtables;
             bh_experimental_options_init(&experimental);
-            experimental.values_apart = widths.value_bytes > 0 && b % 2;
+            experimental.values = b % 2 == 0           ? BH_VALUES_BESIDE
+                                  : widths.value_bytes ? BH_VALUES_APART
+                                                       : BH_VALUES_DEFAULT;
             options.experimental = &experimental;
             options.min_fill = bounds[b].min_fill;
             options.max_fill = bounds[b].max_fill;

@@ -103,10 +103,21 @@ typedef struct structure {
     uint8_t (*guests[BH_DY_SUBTABLES_MOST])[BH_DY_FILTER_COUNTERS];
 } structure;
 
-static void count_guest(const bh_dy_geometry *g, structure *all, bh_dy_places places)
+/* Keys and values lie as they do by default. */
+static int is_apart(const work *w)
+{
+    return BH_DY_APART_BY_DEFAULT(w->key_bytes, w->value_bytes);
+}
+
+static uint32_t bucket_bytes(const work *w)
+{
+    return BH_DY_BUCKET(w->key_bytes, w->value_bytes, is_apart(w));
+}
+
+static void count_guest(const work *w, const bh_dy_geometry *g, structure *all, bh_dy_places places)
 {
     for (uint32_t s = 0; s < g->subtables; s++) {
-        const uint64_t bucket = (places.home - g->subtable[s].lines) / BH_DY_LINE;
+        const uint64_t bucket = (places.home - g->subtable[s].lines) / bucket_bytes(w);
         uint8_t *guests;
 
         if (places.home < g->subtable[s].lines || bucket >= bh_dy_buckets(g, s))
@@ -121,7 +132,7 @@ static void count_guest(const bh_dy_geometry *g, structure *all, bh_dy_places pl
 static void check_bucket(const work *w, const bh_dy_geometry *g, structure *all, uint64_t line,
                          const unsigned char *copy)
 {
-    const uint32_t slots = BH_DY_SLOTS(w->key_bytes, w->value_bytes, 0);
+    const uint32_t slots = BH_DY_SLOTS(w->key_bytes, w->value_bytes, is_apart(w));
     const uint64_t meta = word_at(copy, 8, 0);
     const uint32_t guests = bh_dy_maybe_guests(meta, slots), used = bh_dy_used(meta, slots);
 
@@ -131,12 +142,12 @@ static void check_bucket(const work *w, const bh_dy_geometry *g, structure *all,
 
         if (!(used >> slot & 1))
             continue;
-        places = bh_dy_places_of(g, word_at(copy + 8, w->key_bytes, slot), BH_DY_LINE);
+        places = bh_dy_places_of(g, word_at(copy + 8, w->key_bytes, slot), bucket_bytes(w));
         check(places.home == line || places.other == line, "a key is in a third bucket");
         check(slots > BH_DY_GUESTS_KNOWN || (guests >> slot & 1) == (places.other == line),
               "a key is %s", places.other == line ? "a guest and not known as one" : "no guest");
         if (places.other == line)
-            count_guest(g, all, places);
+            count_guest(w, g, all, places);
     }
 }
 
@@ -149,21 +160,21 @@ static void check_structure(const work *w)
     for (uint32_t s = 0; s < g->subtables; s++) {
         const uint64_t buckets = bh_dy_buckets(g, s);
 
-        all.lines[s] = test_allocate(buckets * BH_DY_LINE);
+        all.lines[s] = test_allocate(buckets * bucket_bytes(w));
         all.guests[s] = test_allocate(buckets * sizeof *all.guests[s]);
         memset(all.guests[s], 0, buckets * sizeof *all.guests[s]);
         place_get(all.lines[s], (const void *)(uintptr_t)g->subtable[s].lines,
-                  buckets * BH_DY_LINE);
+                  buckets * bucket_bytes(w));
     }
     for (uint32_t s = 0; s < g->subtables; s++)
         for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++)
-            check_bucket(w, g, &all, g->subtable[s].lines + b * BH_DY_LINE,
-                         all.lines[s] + b * BH_DY_LINE);
+            check_bucket(w, g, &all, g->subtable[s].lines + b * bucket_bytes(w),
+                         all.lines[s] + b * bucket_bytes(w));
     for (uint32_t s = 0; s < g->subtables; s++) {
         for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++) {
             for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
-                const uint64_t counted = bh_dy_counted(word_at(all.lines[s] + b * BH_DY_LINE, 8, 0),
-                                                       bh_dy_counter_of(c));
+                const uint64_t counted = bh_dy_counted(
+                    word_at(all.lines[s] + b * bucket_bytes(w), 8, 0), bh_dy_counter_of(c));
 
                 check(counted == 3 || counted == all.guests[s][b][c],
                       "a filter counts %u guests, and there are %u", (unsigned)counted,

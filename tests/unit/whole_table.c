@@ -88,8 +88,10 @@ static void export_of_many_parts(void **state)
 {
     static const struct {
         test_widths widths;
-        uint32_t apart;
-    } cases[] = {{{4, 0}, 0}, {{4, 4}, 0}, {{4, 4}, 1}, {{4, 8}, 1}, {{8, 8}, 0}};
+        bh_value_place values;
+    } cases[] = {{{4, 0}, BH_VALUES_DEFAULT}, {{4, 4}, BH_VALUES_DEFAULT},
+                 {{4, 4}, BH_VALUES_APART},   {{4, 8}, BH_VALUES_APART},
+                 {{8, 8}, BH_VALUES_DEFAULT}, {{8, 8}, BH_VALUES_BESIDE}};
     static const uint64_t parts_of_capacity[] = {1, 16};
     (void)state;
 
@@ -108,7 +110,7 @@ static void export_of_many_parts(void **state)
             bh_table *table = NULL;
 
             bh_experimental_options_init(&experimental);
-            experimental.values_apart = cases[c].apart;
+            experimental.values = cases[c].values;
             options.experimental = &experimental;
             table = table_with(context, &options);
             fill(table, widths, n, map);

@@ -12,6 +12,19 @@ int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
     return (int)cudaGetLastError();
 }
 
+#ifdef BH_DESIGN_PRESENT
+#include "cuda/device/present.h"
+
+int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count)
+{
+    if (BH_OP_ERASES(op))
+        BH_DESIGN(present_erase)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    else
+        BH_DESIGN(present_change)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    return (int)cudaGetLastError();
+}
+#endif
+
 /* Whether an element's key has its bit set: because the element would insert it and it is absent, or
  * because the survey counts all keys. All lanes of the warp come here. */
 BH_FN int BH_GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)

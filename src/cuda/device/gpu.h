@@ -9,6 +9,7 @@
 struct bh__gpu {
     int device;
     int own_stream;
+    uint32_t processors;
     uint32_t threads; /* how many the GPU can run at a time */
     cudaMemPool_t pool[BH_MEMORIES];
     cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
@@ -74,9 +75,11 @@ typedef struct bh__gpu_kernels {
     bh__gpu_launch *slice[BH_SLICE_KINDS];
     bh__gpu_pass *const *pass; /* by the numbers of the design */
     bh__gpu_launch *survey;
-    /* Insertions by region, or NULL; and the stages that follow its own, or NULL, by kind of slice. */
+    /* Insertions by region, or NULL; and the stages that follow the first one, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
     bh__gpu_launch *rest[BH_SLICE_KINDS];
+    /* Acts on keys that are there, or NULL; elements that insert are left to `rest`. */
+    int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count);
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 

@@ -140,6 +140,14 @@ BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DE
         job->missing = 1;
 }
 
+/* BH_HINT_ALIKE for the elements of a stage, if they are all of one operation and move no key; `moves` says that
+ * those that insert would. (The schedules to compare have only one stage, and always take locks.) */
+BH_FN uint32_t BH_KERNEL(alike)(const bh__slice *slice, uint32_t kind, int moves)
+{
+    return !BH_CUDA_SLICES_ONLY && !slice->ops && !(moves && BH_OP_INSERTS(kind)) ? BH_HINT_ALIKE
+                                                                                  : 0;
+}
+
 /*
  * Carries the group's element from its stage to its end, or lists it as stalled; in the stage
  * BH_CUDA_HOME_FULL no further than to the next stage. `here` are the lanes that do so together;
@@ -163,7 +171,11 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
         value = BH_KERNEL(twins_value)(&slice, at, kind, twins);
         slice.values = &value - at; /* what this element brings */
     }
-    slice.hints |= stage == BH_CUDA_HOME_FULL ? BH_HINT_LATER : 0;
+    /* Guests are sent home in the stage BH_CUDA_HOME_FULL. */
+    slice.hints |=
+        BH_KERNEL(alike)(&slice, kind,
+                         stage != BH_CUDA_HOME_FULL || (slice.hints & BH_HINT_TURNOVER) != 0) |
+        (stage == BH_CUDA_HOME_FULL ? BH_HINT_LATER : 0);
     if (room == BH_CUDA_ROOM_UNKNOWN)
         room = (int)bh_cuda_share32((uint32_t)bh_cuda_has_room(job, works && BH_OP_INSERTS(kind)));
     slice.room = room;
@@ -208,6 +220,8 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
  */
 BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
+    if (stage && !job->parked_count[stage - 1])
+        return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
@@ -244,6 +258,8 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
  */
 BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 {
+    if (!job->parked_count[BH_CUDA_BOTH_FULL - 1])
+        return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
@@ -307,7 +323,7 @@ BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uin
 
     bh_cuda_stamp_begin(at);
     slice.room = room;
-    slice.hints = 0; /* guests are sent home in later stages only */
+    slice.hints = BH_KERNEL(alike)(&slice, kind, 0); /* guests are sent home in later stages only */
     answer = BH_DESIGN(step)(&slice, &op, kind, region.offset, &region);
     if (answer == BH_DONE && slice.outcomes)
         slice.outcomes[at] = op.outcome;

@@ -67,6 +67,20 @@ BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
 
 #endif
 
+/* Brings the region of each lane that `wants` one, and answers where the step finds it. All lanes of the warp come
+ * here. Where regions have 128 bytes a lane may want the first half alone. */
+BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int wants)
+{
+    const int all = wants && region.bytes == BH_LOOK_REGION;
+    const int half = wants && BH_LOOK_REGION == 128 && region.bytes == 64;
+
+    if (BH_LOOK_REGION != 128 || __any_sync(0xffffffffu, all))
+        bh_look_bring(place, all ? region.offset : 0, BH_LOOK_REGION);
+    if (BH_LOOK_REGION == 128 && __any_sync(0xffffffffu, half))
+        bh_look_bring(place, half ? region.offset : 0, 64);
+    return all || half ? (uint64_t)(uintptr_t)place : region.offset;
+}
+
 /* Carries the lookup of an element's key to its end. All lanes of the warp come here; those that have nothing
  * to look up have `looks` 0. */
 BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at, int looks)
@@ -78,13 +92,10 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
     if (looks)
         region = BH_DESIGN(begin)(slice, op, at, BH_FIND);
     while (__any_sync(0xffffffffu, looks)) {
-        const int brings = looks && region.bytes == BH_LOOK_REGION;
+        const uint64_t line = BH_DESIGN(look_bring)(place, region, looks);
 
-        bh_look_bring(place, brings ? region.offset : 0, BH_LOOK_REGION);
         if (looks)
-            looks = BH_DESIGN(step)(slice, op, BH_FIND,
-                                    brings ? (uint64_t)(uintptr_t)place : region.offset,
-                                    &region) != BH_DONE;
+            looks = BH_DESIGN(step)(slice, op, BH_FIND, line, &region) != BH_DONE;
         __syncwarp(); /* a place must not be written before all have read the region in it */
     }
 }

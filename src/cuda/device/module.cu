@@ -79,6 +79,7 @@ static int open(int device, void *stream, bh__gpu **made)
     if (!error)
         error =
             (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+    gpu->processors = (uint32_t)processors;
     gpu->threads = (uint32_t)(processors * threads);
     gpu->device = device;
     gpu->own_stream = !stream;
@@ -319,6 +320,7 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
     bh__gpu_kernels all = *kernels;
 
     all.by_region = nullptr;
+    all.present = nullptr;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
         all.slice[i] = schedule->slice[i];
     return all;
@@ -337,6 +339,14 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     return k ? &k->known : nullptr;
 }
 
+/* Whether a slice begins with what it does to keys that are there: one operation for all, which inserts
+ * nothing, or of which the host expects that it inserts little. */
+static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind)
+{
+    return kind != BH_SLICE_FIND && !known->slice.ops && !known->names &&
+           (known->few_new || !BH_OP_INSERTS(known->slice.op));
+}
+
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, const bh__cuda_job *known, uint64_t n)
 {
@@ -347,10 +357,14 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
     (void)cudaGetLastError(); /* launches answer the last error, also one of an earlier call */
     if (error || !n)
         return error;
-    if (k->by_region && k->rest[kind]) {
+    if (k->by_region && k->rest[kind] && kind != BH_SLICE_ERASE && kind != BH_SLICE_FIND) {
         error = k->by_region(gpu, job, known, n);
         if (error != BH_GPU_DECLINED)
             return error ? error : -k->rest[kind](gpu, job, n);
+    }
+    if (k->present && begins_with_present(known, kind)) {
+        error = k->present(gpu, job, known->slice.op, n);
+        return error || !BH_OP_INSERTS(known->slice.op) ? error : -k->rest[kind](gpu, job, n);
     }
     return k->slice[kind](gpu, job, n);
 }

@@ -7,12 +7,28 @@
 
 extern const bh__gpu_kernels BH_DESIGN(gpu_all);
 
+/* (Elements of present.h are not stamped.) */
+#undef BH_HAS_PRESENT
+#if defined(BH_DESIGN_PRESENT) && !defined(BH_CUDA_STAMPS)
+#define BH_HAS_PRESENT 1
+#else
+#define BH_HAS_PRESENT 0
+#endif
+
 #if BH_APART == BH_CUDA_APART
 #include "cuda/device/kernels.h"
 
 #define BH_GPU(name) BH_DESIGN(gpu_##name)
 
 #ifdef BH_DESIGN_STAGES
+int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
+
+#undef BH_MAKE_WAY
+#ifdef BH_DESIGN_WAYS
+#define BH_MAKE_WAY BH_GPU(make_way)
+#else
+#define BH_MAKE_WAY(gpu, job, threads) 0
+#endif
 #ifndef BH_LAUNCH_SLICE
 /* A kind of slice: all its stages, and those that come behind the first. */
 #define BH_LAUNCH_SLICE(kind, last_stage)                                                          \
@@ -25,6 +41,8 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
         BH_DESIGN(cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(  \
             job);                                                                                  \
         error = (int)cudaGetLastError();                                                           \
+        if (last && !error)                                                                        \
+            error = BH_MAKE_WAY(gpu, job, threads);                                                \
         if (last && !error) {                                                                      \
             last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);                 \
             error = (int)cudaGetLastError();                                                       \
@@ -77,10 +95,11 @@ BH_LAUNCH_WHOLE(mixed)
 /* find.cu, and the design's own schedule of large calls. */
 int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count);
 int BH_GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
 
 const bh__gpu_kernels BH_GPU(all) = {
-    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes)},
+    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes), BH_HAS_PRESENT},
     .slice =
         {
             [BH_SLICE_FIND] = BH_GPU(find),
@@ -91,16 +110,22 @@ const bh__gpu_kernels BH_GPU(all) = {
         },
     .pass = BH_DESIGN(launches),
     .survey = BH_GPU(survey),
-#if defined(BH_DESIGN_REGIONS) && !BH_APART && !defined(BH_CUDA_STAMPS)
+#if defined(BH_DESIGN_REGIONS) && !defined(BH_CUDA_STAMPS) &&                                      \
+    BH_APART == BH_DESIGN_APART_DEFAULT(BH_KEY_BYTES, BH_VALUE_BYTES)
     .by_region = BH_GPU(by_region),
+#endif
+#ifdef BH_DESIGN_STAGES
     .rest =
         {
             [BH_SLICE_FIND] = nullptr,
             [BH_SLICE_INSERT] = BH_GPU(rest_insert),
-            [BH_SLICE_ERASE] = nullptr,
+            [BH_SLICE_ERASE] = BH_GPU(rest_erase),
             [BH_SLICE_ADD] = BH_GPU(rest_add),
             [BH_SLICE_MIXED] = BH_GPU(rest_mixed),
         },
+#endif
+#if BH_HAS_PRESENT
+    .present = BH_GPU(present),
 #endif
     .has_compared_widths = BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
 };

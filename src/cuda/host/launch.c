@@ -27,6 +27,9 @@ static void bring_next(bh__call *c)
         (void)bh__ferry_bring(&c->ferry, s, next, bh__call_part_at(c, next));
 }
 
+/* A call of so many elements tells what the next one will find. Chosen, not tuned. */
+#define TELLING 1024u
+
 typedef struct slice_run {
     bh__call *of;
     const bh__cuda_job *job;
@@ -82,6 +85,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
     job->wanted = (uint64_t)c->wanted;
+    job->few_new = table->finds_keys;
     run.of = c;
     run.job = job;
     run.count = count;
@@ -95,6 +99,8 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = names ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);
+    if (!error && !names && c->work.takes_room && count >= TELLING)
+        table->finds_keys = job->slice.inserted < count / 4;
     if (!error && job->slice.erased)
         bh__call_shrink(c);
     return error;

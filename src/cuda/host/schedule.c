@@ -30,8 +30,10 @@
 
 /* Whether so many elements of the call have equal keys that, launched one by one, they would wait for each
  * other's locks. A sample of the keys tells. Counting it takes as long as inserting a hundred thousand
- * elements, so calls of fewer than ASKED_FROM elements are not sampled. Chosen, not tuned. */
+ * elements, so calls of fewer than ASKED_FROM elements are not sampled; where keys that are there are changed
+ * without locks, those of fewer than ASKED_FROM_PRESENT. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
+#define ASKED_FROM_PRESENT (UINT64_C(1) << 22)
 #define EQUAL_MOST (BH_SAMPLE / 128)
 
 static int many_are_equal(bh__call *c)
@@ -40,7 +42,8 @@ static int many_are_equal(bh__call *c)
     uint64_t keys;
     int error;
 
-    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops || seen < ASKED_FROM)
+    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops ||
+        seen < (c->kernels->has_present ? ASKED_FROM_PRESENT : ASKED_FROM))
         return 0;
     error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
     /* Without an answer the keys are assumed to be different. */

@@ -38,6 +38,19 @@ typedef struct BH_DY(op) {
     uint8_t outcome;
 } BH_DY(op);
 
+/* Bytes of the regions that an operation asks for. Where the next line has the values, a step that changes the
+ * table may want both. On a GPU operations that need the value want both lines at once: reading 128 bytes
+ * costs hardly more than 64, and what is joined to a value that is not in the L2 cache waits for memory. */
+BH_FN uint32_t BH_DY(bytes)(const bh__slice *slice, uint32_t kind)
+{
+    if (!BH_QUIET)
+        return kind == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES;
+    if (BH_DY_BUCKET_BYTES != 2 * BH_DY_LINE || BH_OP_ERASES(kind) ||
+        (BH_OP_KEEPS(kind) && !(BH_OP_WRITES(kind) && slice->values_out)))
+        return BH_DY_LINE;
+    return BH_DY_BUCKET_BYTES;
+}
+
 /* Begins an operation at home; `counter` is that of its key. `kind` is the operation; a constant in the
  * instances for one operation. */
 BH_FN void BH_DY(begin_home)(BH_DY(op) *op, BH_KEY key, uint32_t at, uint32_t kind,
@@ -61,7 +74,7 @@ BH_FN bh_region BH_DY(begin)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
 
     BH_DY(begin_home)(op, key, at, kind, bh_dy_counter_of(hash.one >> home->doublings));
     region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET_BYTES),
-                          kind == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES);
+                          BH_DY(bytes)(slice, kind));
     if (BH_QUIET)
         op->home = region.offset;
     return region;
@@ -82,7 +95,7 @@ BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t 
     op->home = home;
     op->other = bh_dy_places_of(geometry, op->key, BH_DY_BUCKET_BYTES).other;
     op->state = BH_DY_OTHER;
-    *next = bh_dy_region(op->other, op->op == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES);
+    *next = bh_dy_region(op->other, BH_DY(bytes)(slice, op->op));
     return BH_NEXT;
 }
 
@@ -139,6 +152,48 @@ BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64
     }
     BH_WRITE_VALUE(BH_DY(value_at)(line, slot), value);
     return view->meta + BH_DY_CHANGE;
+}
+
+/* Does the operation to a pair that is there, with BH_HINT_ALIKE: no lock is taken. `home` is the key's home as
+ * it was seen, where the pair is a guest in `line`; else NULL. An erasure clears the slot's bits in one access,
+ * whose answer says whether another element of the same key was faster; the guest's counter at home is then
+ * counted down in one access, too: as nothing is inserted meanwhile, a counter of 3 stays 3, and any other one
+ * is as large as there are guests. */
+BH_FN void BH_DY(act_alike)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                            const BH_DY(view) *view, const BH_DY(view) *home)
+{
+    const uint32_t slot = BH_DY(slot_of)(view->match);
+    unsigned char *const at = BH_DY(value_at)(line, slot);
+    BH_VALUE value;
+
+    op->outcome = (uint8_t)BH_OP_PRESENT(kind);
+    if (BH_OP_KEEPS(kind)) {
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
+            BH_DY(answer)(slice, op, BH_LOAD_VALUE(at));
+        return;
+    }
+    if (BH_OP_ERASES(kind)) {
+        const uint64_t before =
+            bh_clear64(bh_dy_at(line), bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 1));
+
+        if (!(before & bh_dy_used_bit(slot))) {
+            op->outcome = BH_MISSING;
+            return;
+        }
+        slice->room++;
+        slice->erased++;
+        if (home && bh_dy_counted(home->meta, op->counter) < 3)
+            bh_add64(bh_dy_at(op->home), 0 - (1ull << op->counter));
+        return;
+    }
+    slice->assigned++;
+    if (!BH_VALUE_BYTES)
+        return;
+    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
+    if (BH_OP_REDUCES(kind))
+        bh_join_there(kind, BH_VALUE_BYTES, at, value);
+    else
+        BH_WRITE_VALUE(at, value);
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */

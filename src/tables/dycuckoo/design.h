@@ -7,8 +7,12 @@
 #define BH_DESIGN_GEOMETRY bh_dy_geometry
 #define BH_DESIGN_PASSES BH_DY_PASSES
 #define BH_DESIGN_AIMS "tables/dycuckoo/aims.h"
-#define BH_DESIGN_APART(options) ((options)->experimental->values_apart)
+#define BH_DESIGN_APART(options) bh_dy_is_apart(options)
+#define BH_DESIGN_APART_DEFAULT BH_DY_APART_BY_DEFAULT
 #define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
 #define BH_DESIGN_STAGES
+#define BH_DESIGN_PRESENT
+#define BH_DESIGN_WAYS
+#define BH_DESIGN_REGION (BH_APART && BH_KEY_BYTES >= BH_VALUE_BYTES ? 128 : 64)
 #define BH_DESIGN_REGIONS bh_dy_regions
 #include "tables/declared.h"

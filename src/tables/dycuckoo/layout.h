@@ -10,9 +10,15 @@
  *     | meta     | key0 | key1 | ... | keyS | value0| ... | valueS| (pad)|
  *     +----------+------+------+-- --+------+-------+-- --+-------+------+
  *
- * with S slots, as many as fit in 56 bytes: 7 of 4+4 bytes, 3 of 8+8, 14 of 4+0. As an
- * option for experiments keys and values lie apart: S is as many keys as fit, and their
- * values fill the line that follows, or two (14 of 4+4 bytes in 128, 14 of 4+8 in 192).
+ * with S slots, as many as fit in 56 bytes: 7 of 4+4 bytes, 4 of 8+4, 14 of 4+0. Pairs of 8+8
+ * bytes, of which only 3 would fit, lie apart: S is as many keys as fit, and their values fill the
+ * line that follows, or two. As an option for experiments other pairs do so too (14 of 4+4 bytes in
+ * 128, 14 of 4+8 in 192):
+ *
+ *     bytes 0..7   8 ..                 .. 63   64 ..                    .. 119
+ *     +----------+------+------+-- --+------+ +-------+-------+-- --+-------+-----+
+ *     | meta     | key0 | key1 | ... | key6 | | value0| value1| ... | value6|(pad)|
+ *     +----------+------+------+-- --+------+ +-------+-------+-- --+-------+-----+
  *
  * The meta word holds all that is to be known about the bucket:
  *
@@ -80,6 +86,17 @@ extern const bh__policy bh__dycuckoo_policy;
     (BH_DY_LINE *                                                                                  \
      ((apart) ? 1 + (BH_DY_SLOTS(key_bytes, value_bytes, 1) * (value_bytes) + 63) / BH_DY_LINE     \
               : 1))
+
+/* Where a table's options leave it open, keys and values lie apart if a line had only 3 slots otherwise: then
+ * many more keys would have to be guests, and an eighth of the table would be padding. */
+#define BH_DY_APART_BY_DEFAULT(key_bytes, value_bytes) ((key_bytes) + (value_bytes) == 16)
+
+static inline int bh_dy_is_apart(const bh_table_options *o)
+{
+    return o->experimental->values == BH_VALUES_DEFAULT
+               ? BH_DY_APART_BY_DEFAULT(o->key_bytes, o->value_bytes)
+               : o->experimental->values == BH_VALUES_APART;
+}
 
 /* A subtable has at most 2^32 buckets, which are 256 GiB. So index bits of the hash never run out, and a
  * position in the table fits in the 40 bits that an export cursor has for it. */

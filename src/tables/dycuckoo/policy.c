@@ -73,9 +73,11 @@ static bh_status create(const bh_table *plan, bh_table **made)
 
     if (!choose_options(&checked))
         return BH_ERR_ARGUMENT;
-    if (checked.experimental.values_apart && checked.options.schedule == BH_SCHEDULE_REGIONS)
-        return bh__fail(BH_ERR_UNSUPPORTED, "BH_SCHEDULE_REGIONS is for tables of BH_DYCUCKOO with "
-                                            "keys and values side by side");
+    if (checked.options.schedule == BH_SCHEDULE_REGIONS && bh__on_device(plan->backend) &&
+        bh_dy_is_apart(&checked.options) !=
+            BH_DY_APART_BY_DEFAULT(checked.options.key_bytes, checked.options.value_bytes))
+        return bh__fail(BH_ERR_UNSUPPORTED, "on a GPU BH_SCHEDULE_REGIONS is for tables of "
+                                            "BH_DYCUCKOO with values where they are by default");
     if (!bh__dy_buckets_for(&checked, checked.options.capacity, &buckets))
         return bh__fail(BH_ERR_ARGUMENT, "capacity %llu is more than a table can address",
                         (unsigned long long)checked.options.capacity);

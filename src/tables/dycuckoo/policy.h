@@ -46,14 +46,14 @@ static inline uint32_t bh__dy_slots_per_bucket(const bh_table *table)
 {
     const bh_table_options *o = &table->options;
 
-    return BH_DY_SLOTS(o->key_bytes, o->value_bytes, table->experimental.values_apart);
+    return BH_DY_SLOTS(o->key_bytes, o->value_bytes, bh_dy_is_apart(o));
 }
 
 static inline uint64_t bh__dy_bucket_bytes(const bh_table *table)
 {
     const bh_table_options *o = &table->options;
 
-    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, table->experimental.values_apart);
+    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, bh_dy_is_apart(o));
 }
 
 /* The status when a device refused something before it began: nothing else is lost. */

@@ -161,14 +161,11 @@ BH_FN void BH_DY(to_search)(BH_DY(op) *op)
     op->path = 0;
 }
 
-/* Begins, with its search, an element whose two buckets an earlier stage of a GPU has found full. */
+/* Begins an element whose two buckets an earlier stage of a GPU has found full: since then a resident of one
+ * of them may have been sent away (cuda/device/dycuckoo/make_way.cu). */
 BH_FN bh_region BH_DY(begin_last)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
 {
-    bh_region region = BH_DY(begin_other)(slice, op, at, kind);
-
-    BH_DY(to_search)(op);
-    region.offset = op->home;
-    return region;
+    return BH_DY(begin_other)(slice, op, at, kind);
 }
 
 /* Both buckets of a key are full. */

@@ -5,6 +5,7 @@
  *     BH_DY(step_find)      lookups, in both of their buckets
  *     BH_DY(step_home)      HOME, all other operations
  *     BH_DY(step_other)     OTHER, with the home line at hand
+ *     BH_DY(step_present) HOME and OTHER, of changes of keys that are there
  *     BH_DY(step_evict)     EVICT   } search.h
  *     BH_DY(step_search)    SEARCH  }
  *
@@ -22,17 +23,18 @@ BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t
     if (!BH_DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (view.match) {
-        if (BH_APART && slice->values_out && !op->looks) {
+        if (BH_QUIET && BH_APART && BH_DY_BUCKET_BYTES != 2 * BH_DY_LINE) {
+            /* The step may have a copy of the keys' line; the value is where it was. */
+            line = op->state == BH_DY_HOME ? op->home : op->other;
+        } else if (!BH_QUIET && BH_APART && slice->values_out && !op->looks) {
             /* The value's line is asked for only now: a missing key does not need it. */
             op->looks = 1;
-            if (BH_QUIET)
-                line = op->state == BH_DY_HOME ? op->home : op->other;
             *next = bh_dy_region(line, BH_DY_BUCKET_BYTES);
             return BH_NEXT;
         }
         if (BH_VALUE_BYTES && slice->values_out)
             value = BH_LOAD_VALUE(BH_DY(value_at)(line, BH_DY(slot_of)(view.match)));
-        if (bh_load64(bh_dy_at(line)) != view.meta)
+        if (!BH_QUIET && bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
         if (BH_VALUE_BYTES && slice->values_out)
             BH_DY(answer)(slice, op, value);
@@ -75,11 +77,17 @@ BH_FN bh_answer BH_DY(at_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, u
 {
     if (!BH_DY(look)(line, op->key, view))
         return BH_RETRY;
+    if (view->match && BH_IS_ALIKE(slice)) {
+        BH_DY(act_alike)(slice, op, kind, line, view, 0);
+        return BH_DONE;
+    }
     if (!view->match) {
         if (bh_dy_counted(view->meta, op->counter))
             return BH_NEXT;
         if (!BH_OP_INSERTS(kind))
-            return bh_load64(bh_dy_at(line)) == view->meta ? BH_DY(done)(op, BH_MISSING) : BH_RETRY;
+            return BH_IS_ALIKE(slice) || bh_load64(bh_dy_at(line)) == view->meta
+                       ? BH_DY(done)(op, BH_MISSING)
+                       : BH_RETRY;
         if (BH_DY(full)(view->meta) || !slice->room || (may_go && BH_DY(rather_away)(slice, op)))
             return BH_NEXT;
     }
@@ -118,6 +126,15 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
 
     if (!BH_DY(look)(op->home, op->key, &home) || !BH_DY(look)(line, op->key, &other))
         return BH_RETRY;
+    if (BH_IS_ALIKE(slice) && (home.match || other.match || !BH_OP_INSERTS(kind))) {
+        if (home.match)
+            BH_DY(act_alike)(slice, op, kind, op->home, &home, 0);
+        else if (other.match)
+            BH_DY(act_alike)(slice, op, kind, line, &other, &home);
+        else
+            op->outcome = BH_MISSING;
+        return BH_DONE;
+    }
     home_full = BH_DY(full)(home.meta);
     other_full = BH_DY(full)(other.meta);
     /* An operation that stalls may be refused, so its key must have been in neither bucket at one instant:
@@ -157,6 +174,28 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     bh_dy_unlock(line, other.meta);
     bh_dy_unlock(op->home, home.meta);
     return BH_DONE;
+}
+
+/* One step of a change, in a slice that is alike, while nothing is inserted: acts on the key if it is there.
+ * `line` may be a copy of it. Answers STALL for an absent key that is to be inserted, when nothing has been
+ * done. */
+BH_FN bh_answer BH_DY(step_present)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                                    bh_region *next)
+{
+    const uint64_t at = !BH_QUIET ? line : op->state == BH_DY_HOME ? op->home : op->other;
+    BH_DY(view) view, home;
+
+    (void)BH_DY(look)(line, op->key, &view);
+    if (view.match) {
+        home.meta = op->from;
+        BH_DY(act_alike)(slice, op, kind, at, &view, op->state == BH_DY_HOME ? 0 : &home);
+        return BH_DONE;
+    }
+    if (op->state == BH_DY_HOME && bh_dy_counted(view.meta, op->counter)) {
+        op->from = view.meta;
+        return BH_DY(go_other)(slice, op, at, next);
+    }
+    return BH_OP_INSERTS(kind) ? BH_STALL : BH_DY(done)(op, BH_MISSING);
 }
 
 /* One step of an operation on the region it asked for. */

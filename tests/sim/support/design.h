@@ -62,6 +62,8 @@ typedef struct scene_design {
     void (*inspect)(const bh_table *table);
     /* Writers take turns at the gate: a preemption less leaves little out, and schedules are long. */
     bool takes_turns;
+    /* Its operations heed BH_HINT_ALIKE. */
+    bool heeds_alike;
     /* How full a table is follows from other options: a scene's max_percent says nothing. */
     bool fill_follows;
     uint32_t state_count;

@@ -31,7 +31,7 @@ static uint32_t bucket_bytes_of(const bh_table *table)
 {
     const bh_table_options *o = &table->options;
 
-    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, table->experimental.values_apart);
+    return BH_DY_BUCKET(o->key_bytes, o->value_bytes, bh_dy_is_apart(o));
 }
 
 static bool fits(const bh_table *table, uint32_t number, uint64_t key)
@@ -140,7 +140,7 @@ static void check_buckets(const bh_table *table)
 
     key_bytes = o->key_bytes;
     bucket_bytes = bucket_bytes_of(table);
-    slots = BH_DY_SLOTS(o->key_bytes, o->value_bytes, table->experimental.values_apart);
+    slots = BH_DY_SLOTS(o->key_bytes, o->value_bytes, bh_dy_is_apart(o));
     memset(guests, 0, sizeof guests);
     for (uint32_t t = 0; t < geometry->subtables; t++) {
         for (uint64_t b = 0; b < bh_dy_buckets(geometry, t); b++) {
@@ -240,4 +240,5 @@ static const scene_state states[] = {
       .start = {PUT(4, K(1), K(3), K(0), K(2)), PUT(2, K(10), K(11))}}},
 };
 
-const scene_design bh_dy_scenes = {fits, check_buckets, false, false, TEST_COUNT(states), states};
+const scene_design bh_dy_scenes = {fits,  check_buckets,      false, true,
+                                   false, TEST_COUNT(states), states};

@@ -39,4 +39,5 @@ static const scene_state states[] = {
                 PUT(1, K(10))}}},
 };
 
-const scene_design bh_hf_scenes = {NULL, check_counts, true, true, TEST_COUNT(states), states};
+const scene_design bh_hf_scenes = {NULL, check_counts,       true,  false,
+                                   true, TEST_COUNT(states), states};

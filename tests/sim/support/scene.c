@@ -552,6 +552,51 @@ static const char *check_run(bool ended)
     return failed ? sentence : NULL;
 }
 
+/* --- slices that are alike --------------------------------------------------------------- */
+
+static const bh__kernels *plain;
+
+/* As a GPU's kernels that move no key have their elements: what finds both of its buckets full stalls. */
+static void run_alike(bh__slice *slice, bh__slice_kind kind)
+{
+    slice->hints = (slice->hints & ~BH_HINT_TURNOVER) | BH_HINT_ALIKE | BH_HINT_LATER;
+    plain->slice[kind](slice);
+}
+
+static void insert_alike(bh__slice *slice)
+{
+    run_alike(slice, BH_SLICE_INSERT);
+}
+
+static void erase_alike(bh__slice *slice)
+{
+    run_alike(slice, BH_SLICE_ERASE);
+}
+
+static void add_alike(bh__slice *slice)
+{
+    run_alike(slice, BH_SLICE_ADD);
+}
+
+static void mixed_alike(bh__slice *slice)
+{
+    run_alike(slice, BH_SLICE_MIXED);
+}
+
+/* Has the table's slices run so from here on. */
+static void make_alike(void)
+{
+    static bh__kernels kernels;
+
+    plain = table->kernels;
+    kernels = *plain;
+    kernels.slice[BH_SLICE_INSERT] = insert_alike;
+    kernels.slice[BH_SLICE_ERASE] = erase_alike;
+    kernels.slice[BH_SLICE_ADD] = add_alike;
+    kernels.slice[BH_SLICE_MIXED] = mixed_alike;
+    table->kernels = &kernels;
+}
+
 /* --- set up and run ---------------------------------------------------------------------- */
 
 void scene_set_up(const scene *s)
@@ -569,7 +614,7 @@ void scene_set_up(const scene *s)
     options.design = (bh_design)s->design;
     options.dycuckoo.subtables = s->subtables;
     bh_experimental_options_init(&experimental);
-    experimental.values_apart = s->apart;
+    experimental.values = s->apart ? BH_VALUES_APART : BH_VALUES_BESIDE;
     experimental.spread = s->spread ? BH_SPREAD_THEOREM1 : BH_SPREAD_HOME_FIRST;
     options.experimental = &experimental;
     options.max_fill = design->fill_follows ? 0 : s->max_percent / 100.0;
@@ -586,6 +631,9 @@ void scene_set_up(const scene *s)
     check_inside();
     check_content(at_start);
     check(!failed, "before anything runs at once: %s", sentence);
+    if (s->alike) {
+        make_alike();
+    }
     arena_used_at_start = arena_used;
     memcpy(arena_at_start, arena, arena_used);
 }
@@ -672,6 +720,9 @@ void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedu
     }
     if (s->spread) {
         fprintf(to, "        .spread = 1,\n");
+    }
+    if (s->alike) {
+        fprintf(to, "        .alike = 1,\n");
     }
     if (s->max_percent != 0) {
         fprintf(to, "        .max_percent = %u,\n", s->max_percent);

@@ -56,9 +56,11 @@ typedef struct scene {
     uint8_t key_bytes;
     uint8_t value_bytes;
     uint8_t subtables;
-    uint8_t ordered;     /* BH_DUPLICATES_ORDERED */
-    uint8_t apart;       /* values_apart */
-    uint8_t spread;      /* BH_SPREAD_THEOREM1 */
+    uint8_t ordered; /* BH_DUPLICATES_ORDERED */
+    uint8_t apart;   /* BH_VALUES_APART, else BESIDE */
+    uint8_t spread;  /* BH_SPREAD_THEOREM1 */
+    uint8_t
+        alike; /* slices have BH_HINT_ALIKE, as on a GPU: all calls of fibers are of one operation */
     uint8_t max_percent; /* max_fill in percent; 0: the default */
     uint32_t capacity;
     uint64_t seed; /* of the table's hash */

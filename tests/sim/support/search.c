@@ -235,6 +235,8 @@ static bool simplify(scene *s, uint32_t which)
         s->ordered = 0;
     } else if (is_way(&which, s->apart != 0)) {
         s->apart = 0;
+    } else if (is_way(&which, s->alike != 0)) {
+        s->alike = 0;
     } else if (is_way(&which, s->spread != 0)) {
         s->spread = 0;
     } else if (is_way(&which, s->max_percent != 0)) {

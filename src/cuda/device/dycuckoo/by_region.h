@@ -13,7 +13,7 @@
  * Elements that are not done after that are listed for the last two stages of `sift` (kernels.h): those
  * whose keys may be guests, and those for whose keys no bucket had room.
  */
-#if !BH_APART
+#if BH_APART == BH_DY_APART_BY_DEFAULT(BH_KEY_BYTES, BH_VALUE_BYTES)
 #include "tables/dycuckoo/ops.h"
 #include "tables/dycuckoo/regions.h"
 
@@ -22,15 +22,9 @@
 #ifndef BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 #define BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 
-#define BH_REGION_THREADS 256u
-/* Bytes of a region's rows that a block has shared memory for, so that four blocks fit on a
- * multiprocessor of an H200; and 2^bits buckets of a region. */
-#define BH_REGION_BYTES 23232u
-#define BH_REGION_BITS 8u
+/* 2^bits buckets of a region. */
 #define BH_REGION_BITS_LEAST 5u
 #define BH_REGION_BITS_MOST 10u
-/* Distance of the copies of neighbouring buckets, chosen as in look.h. */
-#define BH_REGION_PLACE 80u
 
 /* An entry of `order`: the row's number, its key's counter and, for a row that is not done, whether it is to
  * be listed rather than left over. */
@@ -56,13 +50,24 @@ typedef struct bh_cuda_left {
 #define BH_DY(name) BH_NAME(bh_dy_##name)
 #define BH_DY_REGION(name) BH_NAME(bh_cuda_region_##name)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+/*
+ * Threads of a block, which are the buckets of a region, unless the table is large; bytes of a region's rows that
+ * a block has shared memory for; distance of the copies of neighbouring buckets, chosen as in look.h; and 16-byte
+ * pieces of a bucket. With buckets of 64 bytes four blocks fit on a multiprocessor of an H200; with buckets of
+ * 128 bytes five do, of half as many threads.
+ */
+#define BH_DY_REGION_THREADS (BH_DY_BUCKET_BYTES == 64 ? 256u : 128u)
+#define BH_DY_REGION_BITS (BH_DY_BUCKET_BYTES == 64 ? 8u : 7u)
+#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 18560u)
+#define BH_DY_REGION_PLACE (BH_DY_BUCKET_BYTES + 16)
+#define BH_DY_REGION_PIECES (BH_DY_BUCKET_BYTES / 16)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
-#define BH_DY_REGION_ROWS (BH_REGION_BYTES / (4 * BH_SCATTER_ROW_WORDS) / 4 * 4)
+#define BH_DY_REGION_ROWS (BH_DY_REGION_BYTES / (4 * BH_SCATTER_ROW_WORDS) / 4 * 4)
 
 /* What a block has of a region in shared memory. */
 typedef struct BH_DY_REGION(desk) {
     BH_SCATTER(row) row[BH_DY_REGION_ROWS];
-    unsigned char place[BH_REGION_THREADS][BH_REGION_PLACE];
+    unsigned char place[BH_DY_REGION_THREADS][BH_DY_REGION_PLACE];
     uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
     uint16_t order[BH_DY_REGION_ROWS];               /* rows, bucket by bucket */
     uint32_t left[3];         /* rows left over, buckets that have some, rows to be listed */
@@ -77,10 +82,10 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
                               const bh_dy_regions *regions, uint32_t rows)
 {
     enum {
-        EACH = (BH_DY_REGION_ROWS + BH_REGION_THREADS - 1) / BH_REGION_THREADS,
-        BUCKETS = (1u << BH_REGION_BITS_MOST) / BH_REGION_THREADS
+        EACH = (BH_DY_REGION_ROWS + BH_DY_REGION_THREADS - 1) / BH_DY_REGION_THREADS,
+        BUCKETS = (1u << BH_REGION_BITS_MOST) / BH_DY_REGION_THREADS
     };
-    typedef cub::BlockScan<uint32_t, BH_REGION_THREADS> scan;
+    typedef cub::BlockScan<uint32_t, BH_DY_REGION_THREADS> scan;
     __shared__ typename scan::TempStorage scanning;
     const uint32_t lane = threadIdx.x;
     uint32_t spot[EACH]; /* bucket, counter, and which of the bucket's rows */
@@ -88,7 +93,7 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
 
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
-        const uint32_t i = k * BH_REGION_THREADS + lane;
+        const uint32_t i = k * BH_DY_REGION_THREADS + lane;
 
         if (i >= rows)
             continue;
@@ -106,11 +111,11 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
     for (uint32_t k = 0; k < BUCKETS; k++)
         d->start[lane * BUCKETS + k] = counts[k];
     if (lane == 0)
-        d->start[BUCKETS * BH_REGION_THREADS] = rows;
+        d->start[BUCKETS * BH_DY_REGION_THREADS] = rows;
     __syncthreads();
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
-        const uint32_t i = k * BH_REGION_THREADS + lane;
+        const uint32_t i = k * BH_DY_REGION_THREADS + lane;
 
         if (i < rows)
             d->order[d->start[spot[k] & BH_REGION_NUMBER] + (spot[k] >> 16)] =
@@ -211,12 +216,14 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
                                       uint32_t buckets)
 {
     const uint32_t lane = threadIdx.x, all = buckets - chunk;
-    const uint32_t here = all < BH_REGION_THREADS ? all : BH_REGION_THREADS;
+    const uint32_t here = all < BH_DY_REGION_THREADS ? all : BH_DY_REGION_THREADS;
     const uint64_t first = lines + (uint64_t)BH_DY_BUCKET_BYTES * chunk, inserted = slice->inserted;
     uint32_t kept = 0, over = 0, own[3] = {0, 0, 0}, i;
 
-    for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
-        bh_cuda_bring16(bh_scatter_shared(&d->place[i / 4][i % 4 * 16]), first + 16ull * i);
+    for (i = lane; i < BH_DY_REGION_PIECES * here; i += BH_DY_REGION_THREADS)
+        bh_cuda_bring16(
+            bh_scatter_shared(&d->place[i / BH_DY_REGION_PIECES][i % BH_DY_REGION_PIECES * 16]),
+            first + 16ull * i);
     if (lane < 3)
         d->left[lane] = 0;
     bh_cuda_wait_brought();
@@ -228,9 +235,11 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
     if (d->room && kept + (uint32_t)(slice->inserted - inserted))
         atomicAdd(&d->held, kept + (uint32_t)(slice->inserted - inserted));
     BH_DY_REGION(take)(job, d, left, over, kept - over, own);
-    for (i = lane; i < 4 * here; i += BH_REGION_THREADS)
-        if (d->start[chunk + i / 4] < d->start[chunk + i / 4 + 1])
-            *(uint4 *)(uintptr_t)(first + 16ull * i) = *(const uint4 *)&d->place[i / 4][i % 4 * 16];
+    for (i = lane; i < BH_DY_REGION_PIECES * here; i += BH_DY_REGION_THREADS)
+        if (d->start[chunk + i / BH_DY_REGION_PIECES] <
+            d->start[chunk + i / BH_DY_REGION_PIECES + 1])
+            *(uint4 *)(uintptr_t)(first + 16ull * i) =
+                *(const uint4 *)&d->place[i / BH_DY_REGION_PIECES][i % BH_DY_REGION_PIECES * 16];
     if (kept)
         BH_DY_REGION(leave)(job, d, left, d->start[chunk + lane], kept, own,
                             first + (uint64_t)BH_DY_BUCKET_BYTES * lane);
@@ -260,7 +269,7 @@ BH_FN void BH_DY_REGION(give_room)(bh__cuda_job *job, const BH_DY_REGION(desk) *
 }
 
 /* The first phase: a block for each region, one after the other. */
-__global__ void __launch_bounds__(BH_REGION_THREADS, 4)
+__global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64 ? 4 : 5)
     BH_DY_REGION(settle)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
                          bh_cuda_parts rows, bh_cuda_left left)
 {
@@ -282,8 +291,8 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
         if (!count)
             continue;
         bh_scatter_bring_words(d->row->word, rows.rows + region * rows.room * BH_SCATTER_ROW_WORDS,
-                               count * BH_SCATTER_ROW_WORDS, BH_REGION_THREADS);
-        for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_REGION_THREADS)
+                               count * BH_SCATTER_ROW_WORDS, BH_DY_REGION_THREADS);
+        for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_DY_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
             BH_DY_REGION(take_room)(job, d, count);
@@ -292,7 +301,7 @@ __global__ void __launch_bounds__(BH_REGION_THREADS, 4)
         bh_cuda_wait_brought();
         __syncthreads();
         BH_DY_REGION(sort)(d, geometry, &regions, count);
-        for (i = 0; i < buckets; i += BH_REGION_THREADS)
+        for (i = 0; i < buckets; i += BH_DY_REGION_THREADS)
             BH_DY_REGION(settle_chunk)(job, d, &slice, &left, lines, i, buckets);
         if (threadIdx.x == 0)
             BH_DY_REGION(give_room)(job, d, count);
@@ -375,14 +384,14 @@ typedef struct bh_region_plan {
 #define BH_REGIONS_FROM (UINT64_C(1) << 16)
 #define BH_REGIONS_OF_4 3
 
-/* Chooses the regions' size, so that none gets more than `room` rows (on average *mean or fewer), and two
+/* Chooses the regions' size, from 2^bits buckets, so that none gets more than `room` rows (on average *mean or fewer), and two
  * scatters have enough destinations. Answers 0 when there is no such size. */
-static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t room,
-                                bh_region_plan *plan, double *mean)
+static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t bits,
+                                uint32_t room, bh_region_plan *plan, double *mean)
 {
     const uint64_t most = BH_SCATTER_REGIONS_MOST;
     uint64_t least = UINT64_MAX, buckets;
-    uint32_t bits = BH_REGION_BITS, i;
+    uint32_t i;
     double each;
 
     plan->buckets = 0;
@@ -402,13 +411,21 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     return bh_scatter_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
 }
 
+/* Measured: where most keys are there, calls of fewer elements, and all calls with buckets of two lines, are as
+ * fast one by one without locks (present.h). */
+#define BH_REGIONS_PRESENT (UINT64_C(1) << 22)
+
 /* Whether the schedule is wanted, or pays, for `count` elements. */
-static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t buckets)
+static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t buckets,
+                                 uint32_t bucket_bytes)
 {
     switch (known->wanted) {
     case BH_SCHEDULE_WINDOW: return 0;
     case BH_SCHEDULE_REGIONS: return 1;
-    default: return count >= BH_REGIONS_FROM && count >= buckets / 4 * BH_REGIONS_OF_4;
+    default:
+        if (known->few_new && (count < BH_REGIONS_PRESENT || bucket_bytes > BH_DY_LINE))
+            return 0;
+        return count >= BH_REGIONS_FROM && count >= buckets / 4 * BH_REGIONS_OF_4;
     }
 }
 
@@ -426,8 +443,8 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
     double mean;
 
     if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
-        !bh_region_fit(geometry, count, BH_DY_REGION_ROWS, plan, &mean) ||
-        !bh_region_pays(known, count, plan->buckets))
+        !bh_region_fit(geometry, count, BH_DY_REGION_BITS, BH_DY_REGION_ROWS, plan, &mean) ||
+        !bh_region_pays(known, count, plan->buckets, BH_DY_BUCKET_BYTES))
         return 0;
     plan->left.counts =
         (unsigned long long *)bh__pointer(bh__cut(&a, 2, sizeof *plan->left.counts));
@@ -442,6 +459,16 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
     return !a.overflowed;
 }
 
+/* As many blocks of the first phase as run at a time: each takes region after region. */
+static unsigned BH_DY_REGION(blocks)(const bh__gpu *gpu)
+{
+    int each = 0;
+
+    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &each, BH_DY_REGION(settle), BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)));
+    return gpu->processors * (unsigned)(each > 0 ? each : 1);
+}
+
 /* All that comes before the second phase. */
 static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
                                      uint64_t count)
@@ -450,7 +477,7 @@ static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_r
 
     if (error)
         return error;
-    BH_DY_REGION(settle)<<<gpu->threads / 2 / BH_REGION_THREADS, BH_REGION_THREADS,
+    BH_DY_REGION(settle)<<<BH_DY_REGION(blocks)(gpu), BH_DY_REGION_THREADS,
                            sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
         job, plan->regions, plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
@@ -515,6 +542,11 @@ int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job
 #undef BH_DY
 #undef BH_DY_REGION
 #undef BH_DY_BUCKET_BYTES
+#undef BH_DY_REGION_THREADS
+#undef BH_DY_REGION_BITS
+#undef BH_DY_REGION_BYTES
+#undef BH_DY_REGION_PLACE
+#undef BH_DY_REGION_PIECES
 #undef BH_DY_REGION_ROWS
 #endif
 

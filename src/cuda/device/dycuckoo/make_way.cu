@@ -1,0 +1,13 @@
+/*
+ * Ways: before the last stage of insertion (kernels.h), room for the keys whose buckets are both full. A stage of
+ * its own, because one thread that follows paths reads one bucket after the other, and the longest of
+ * such searches is what a call of a million keys would wait for.
+ */
+#define BH_TARGET_CUDA 1
+#include "targets/target.h"
+
+#include "cuda/device/gpu.h"
+
+#define BH_EACH_DESIGN "cuda/device/dycuckoo/expand_way.h"
+#include "tables/dycuckoo/design.h"
+#undef BH_EACH_DESIGN
