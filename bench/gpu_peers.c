@@ -21,7 +21,7 @@
 
 #define CONFIGURATIONS_MOST 16
 
-/* A byte of the value that stands for none. The whole is odd, so no value and its double are it. */
+/* The value that stands for none, and one of its bytes. It is odd, so it is the double of no value. */
 #define NOTHING_BYTE 0xa5u
 #define NOTHING UINT64_C(0xa5a5a5a5a5a5a5a5)
 
