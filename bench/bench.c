@@ -467,6 +467,23 @@ static void print_median(const char *name, samples *s)
     print_number(name, s->count ? median(s) : 0, s->count > 0);
 }
 
+/* Microseconds of a call, of which a rate was measured. */
+static double per_call(const result *r, samples *mops)
+{
+    return mops->count ? (double)r->batch / median(mops) : 0;
+}
+
+static void print_json_peer(result *r)
+{
+    printf(",\"peer\":\"%s\",\"peer_commit\":\"%s\"", r->peer, r->peer_commit);
+    print_number("peer_fill", r->peer_fill, r->peer_fill > 0);
+    print_median("peer_mops", &r->peer_mops);
+    if (!r->per_call)
+        return;
+    print_number("call_us", per_call(r, &r->mops), r->mops.count > 0);
+    print_number("peer_call_us", per_call(r, &r->peer_mops), r->peer_mops.count > 0);
+}
+
 static void print_json(const bench *b, result *r, samples *judged, int met)
 {
     printf(
@@ -493,6 +510,8 @@ static void print_json(const bench *b, result *r, samples *judged, int met)
     print_median("value", judged);
     print_number("lowest", judged->at[0], judged->count > 0);
     print_number("highest", judged->at[judged->count ? judged->count - 1 : 0], judged->count > 0);
+    if (r->peer)
+        print_json_peer(r);
     if (r->paper > 0)
         print_number("paper", r->paper, 1);
     print_number("bar", r->bar, r->bar > 0);
@@ -529,13 +548,28 @@ static void print_rate(const bench *b, samples *s, const char *unit)
         printf(" %8.1f M%s/s", median(s), unit);
 }
 
+static void print_per_call(const result *r, samples *mops)
+{
+    double microseconds = per_call(r, mops);
+
+    if (r->per_call && mops->count)
+        printf(" %.*f us a call", digits(microseconds), microseconds);
+}
+
 static void print_text(const bench *b, result *r, samples *judged, int met)
 {
     printf("%-26s", r->name);
     if (r->unsupported)
         printf("   " UNSUPPORTED);
-    if (r->mops.count)
+    if (r->mops.count) {
         print_rate(b, &r->mops, "");
+        print_per_call(r, &r->mops);
+    }
+    if (r->peer) {
+        printf("   %s", r->peer);
+        print_rate(b, &r->peer_mops, "");
+        print_per_call(r, &r->peer_mops);
+    }
     if (r->limit.count) {
         char unit[32];
 

@@ -27,8 +27,10 @@ typedef struct settings {
     uint64_t keys;
     int keys_given; /* by --keys or --quick */
     double fill;
+    int fill_given; /* by --fill */
     uint32_t key_bytes;
     uint32_t value_bytes;
+    int widths_given; /* by --widths */
     uint32_t threads;
     uint32_t repetitions;
     int json;
@@ -76,6 +78,13 @@ typedef struct result {
     uint64_t page_bytes;
     double fill;
     double bytes_per_key;
+    const char
+        *peer; /* whose rate stands beside ours, and in which configuration; NULL: nobody's, and
+                         the next four are not set */
+    const char *peer_commit;
+    double peer_fill;
+    int per_call; /* the microseconds of a call of `batch` keys are of interest */
+    samples peer_mops;
     samples mops; /* million keys per second */
     samples limit;
     samples ratio; /* of mops and limit */
@@ -111,6 +120,7 @@ void run_gpu_limits(bench *b);
 void run_gpu_operations(bench *b);
 void run_gpu_growth(bench *b);
 void run_gpu_host(bench *b);
+void run_gpu_peers(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() ends it with the library's sentence if the call failed. */

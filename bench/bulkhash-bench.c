@@ -30,7 +30,7 @@ static const struct {
     {"growth", run_growth, run_gpu_growth, ON_CPU | ON_GPU, 1},
     {"host", NULL, run_gpu_host, ON_GPU, 1},
     {"turnover", run_turnover, NULL, 0, 1},
-    {"peers", run_peers, NULL, 0, 1},
+    {"peers", run_peers, run_gpu_peers, 0, 1},
     {"designs", run_designs, NULL, 0, 1},
     {"hashfight", run_hashfight, NULL, 0, 1},
     {"dachash", run_dachash, NULL, 0, 1},
@@ -141,6 +141,11 @@ static const char usage_gpu_text[] =
     "  growth      a table filled from capacity 1024, in one call and in calls of 1048576\n"
     "              keys, beside one that was reserved\n"
     "  host        arrays of the host, pinned or not, beside copying them in and out at once\n"
+    "  peers       cuCollections' static_map, in the best of its configurations for each line,\n"
+    "              fed the same arrays, where the program was built with it (BULKHASH_CUCO): 100000\n"
+    "              to 300000000 pairs, at most --keys, of 4+4 and 8+8 bytes, 0.5, 0.84 and 0.9\n"
+    "              full; then calls of 2^16 to 2^24 keys on a table of 2^24. --widths and --fill\n"
+    "              leave one of them. All on the clock on the wall, without outcomes\n"
     "  full        as above\n"
     "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1: as above; the settings with other\n"
     "              mappings in a build with BULKHASH_COMPARED=ON\n"
@@ -328,6 +333,7 @@ int main(int argc, char **argv)
                         optarg);
                 return 2;
             }
+            s.fill_given = 1;
             break;
         case 'w':
             if (!widths(optarg, &s)) {
@@ -337,6 +343,7 @@ int main(int argc, char **argv)
                         optarg);
                 return 2;
             }
+            s.widths_given = 1;
             break;
         case 't': s.threads = (uint32_t)number(optarg, 1, 4096, "--threads"); break;
         case 'r':

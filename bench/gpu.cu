@@ -1,7 +1,7 @@
 /*
  * The benchmark's own device code and what it asks of the CUDA runtime; see gpu.h.
  *
- * The limits are all of the device code: kernels that do nothing but access random places. As many
+ * The limits are nearly all of the device code: kernels that do nothing but access random places. As many
  * threads as the GPU holds at once run until all accesses are done. A line is read by several threads
  * together, 16 bytes each, or by one thread alone; each thread has one or several lines on their way.
  * Which of these ways is best differs from GPU to GPU and with the size of the memory.
@@ -24,6 +24,7 @@ struct gpu {
     cudaEvent_t began;
     cudaEvent_t ended;
     unsigned *sink; /* where a sum would go */
+    unsigned long long *count;
     cudaDeviceProp properties;
 };
 
@@ -165,6 +166,8 @@ static const char *message(int error)
 
 static void close_gpu(gpu *g)
 {
+    if (g->count)
+        (void)cudaFree(g->count);
     if (g->sink)
         (void)cudaFree(g->sink);
     if (g->ended)
@@ -197,6 +200,8 @@ static int open_gpu(int device, gpu **made)
         error = cudaEventCreate(&g->ended);
     if (!error)
         error = cudaMalloc((void **)&g->sink, sizeof *g->sink);
+    if (!error)
+        error = cudaMalloc((void **)&g->count, sizeof *g->count);
     if (error) {
         close_gpu(g);
         return (int)error;
@@ -215,10 +220,17 @@ static void *stream_of(const gpu *g)
     return g->stream;
 }
 
+/* An allocation that is refused is an answer, and no error of the next launch. */
+static int forgotten(cudaError_t error)
+{
+    (void)cudaGetLastError();
+    return (int)error;
+}
+
 static int allocate(gpu *g, uint64_t bytes, void **memory)
 {
     (void)g;
-    return (int)cudaMalloc(memory, bytes);
+    return forgotten(cudaMalloc(memory, bytes));
 }
 
 static int release(gpu *g, void *memory)
@@ -230,7 +242,7 @@ static int release(gpu *g, void *memory)
 static int allocate_pinned(gpu *g, uint64_t bytes, void **memory)
 {
     (void)g;
-    return (int)cudaMallocHost(memory, bytes);
+    return forgotten(cudaMallocHost(memory, bytes));
 }
 
 static int release_pinned(gpu *g, void *memory)
@@ -269,6 +281,61 @@ static int exchange(gpu *g, const gpu_exchange *e)
     return (int)error;
 }
 
+static int unused(gpu *g, uint64_t *bytes)
+{
+    size_t free_bytes = 0, all = 0;
+    cudaError_t error = cudaMemGetInfo(&free_bytes, &all);
+
+    (void)g;
+    *bytes = free_bytes;
+    return (int)error;
+}
+
+/* --- comparing ----------------------------------------------------------------------------- */
+
+template <typename Element>
+static __global__ void count_differing(const Element *__restrict__ array,
+                                       const Element *__restrict__ expected, Element factor,
+                                       uint64_t n, unsigned long long *count)
+{
+    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+    unsigned long long differing = 0;
+
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n; i += threads)
+        differing += array[i] != (expected ? (Element)(expected[i] * factor) : factor);
+    if (differing)
+        atomicAdd(count, differing);
+}
+
+template <typename Element> static cudaError_t compare(gpu *g, const gpu_comparison *c)
+{
+    unsigned blocks = 0;
+    cudaError_t error = blocks_of(g, count_differing<Element>, &blocks);
+
+    if (error)
+        return error;
+    count_differing<Element><<<blocks, BLOCK, 0, g->stream>>>((const Element *)c->array,
+                                                              (const Element *)c->expected,
+                                                              (Element)c->factor, c->n, g->count);
+    return cudaGetLastError();
+}
+
+static int differing(gpu *g, const gpu_comparison *c, uint64_t *count)
+{
+    unsigned long long counted = 0;
+    cudaError_t error = cudaMemsetAsync(g->count, 0, sizeof *g->count, g->stream);
+
+    if (!error)
+        error = c->bytes == 4 ? compare<uint32_t>(g, c) : compare<uint64_t>(g, c);
+    if (!error)
+        error =
+            cudaMemcpyAsync(&counted, g->count, sizeof counted, cudaMemcpyDeviceToHost, g->stream);
+    if (!error)
+        error = cudaStreamSynchronize(g->stream);
+    *count = counted;
+    return (int)error;
+}
+
 static const gpu_functions functions = {
     message,
     open_gpu,
@@ -287,6 +354,8 @@ static const gpu_functions functions = {
     {COUNT(reads_64), COUNT(reads_32), COUNT(additions)},
     access_memory,
     exchange,
+    unused,
+    differing,
 };
 
 extern "C" const gpu_functions *const gpu_there = &functions;

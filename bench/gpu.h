@@ -33,6 +33,16 @@ typedef struct gpu_exchange {
     uint64_t out_bytes;
 } gpu_exchange;
 
+/* Of n elements of an array, each of 4 or 8 bytes, those are counted that are not `factor` times the
+ * element of `expected` in the same place; or, where `expected` is NULL, not `factor` itself. */
+typedef struct gpu_comparison {
+    const void *array;
+    const void *expected;
+    uint64_t factor;
+    uint64_t n;
+    uint32_t bytes;
+} gpu_comparison;
+
 typedef struct gpu_functions {
     const char *(*message)(int error);
     int (*open)(int device, gpu **made);
@@ -58,6 +68,10 @@ typedef struct gpu_functions {
                   double *rate);
     /* Both directions at once. Waits. */
     int (*exchange)(gpu *g, const gpu_exchange *e);
+    /* Memory of the device that nobody has allocated. */
+    int (*unused)(gpu *g, uint64_t *bytes);
+    /* Compares arrays on the device. Waits. */
+    int (*differing)(gpu *g, const gpu_comparison *c, uint64_t *count);
 } gpu_functions;
 
 /* NULL: this program was built without. */

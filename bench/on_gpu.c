@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/run.h"
+
 void check_gpu(int error)
 {
     char sentence[200];
@@ -25,12 +27,32 @@ uint32_t gpu_sizes(const bench *b, uint64_t sizes[2])
 
 /* --- arrays -------------------------------------------------------------------------------- */
 
+/* What all threads fill together. */
+typedef struct filling {
+    const bench *b;
+    void *keys;
+    void *absent;
+    void *values;
+    uint64_t n;
+    uint32_t salt;
+} filling;
+
+static void fill_some(void *argument, uint64_t first, uint64_t count)
+{
+    const filling *f = argument;
+    void *keys = key_at(f->b, f->keys, first);
+
+    fill_keys(f->b, keys, first, count, f->salt);
+    fill_keys(f->b, key_at(f->b, f->absent, first), f->n + first, count, f->salt);
+    fill_values(f->b, value_at(f->b, f->values, first), keys, count);
+}
+
 void fill_mirrors(const bench *b, const mirrored *keys, const mirrored *absent,
                   const mirrored *values, uint64_t n, uint32_t salt)
 {
-    fill_keys(b, keys->host, 0, n, salt);
-    fill_keys(b, absent->host, n, n, salt);
-    fill_values(b, values->host, keys->host, n);
+    filling f = {b, keys->host, absent->host, values->host, n, salt};
+
+    bh__run(&b->backend->executor, fill_some, &f, n, 1u << 16);
     to_device(b, keys);
     to_device(b, absent);
     to_device(b, values);
@@ -50,14 +72,27 @@ void gpu_free_pinned(const bench *b, void *memory)
     check_gpu(gpu_there->release_pinned(b->on_gpu->gpu, memory));
 }
 
+int mirror_where_possible(const bench *b, uint64_t n, uint64_t bytes, mirrored *m)
+{
+    gpu *g = b->on_gpu->gpu;
+
+    m->bytes = n * bytes;
+    if (n > UINT64_MAX / bytes || gpu_there->allocate_pinned(g, m->bytes, &m->host))
+        return 0;
+    if (gpu_there->allocate(g, m->bytes, &m->device)) {
+        gpu_free_pinned(b, m->host);
+        return 0;
+    }
+    memset(m->host, 0, m->bytes);
+    return 1;
+}
+
 mirrored mirror(const bench *b, uint64_t n, uint64_t bytes)
 {
-    mirrored m = {NULL, NULL, n * bytes};
+    mirrored m;
 
-    if (n > UINT64_MAX / bytes)
+    if (!mirror_where_possible(b, n, bytes, &m))
         fail("not enough memory for the arrays of this many keys");
-    m.host = gpu_pinned(b, m.bytes);
-    check_gpu(gpu_there->allocate(b->on_gpu->gpu, m.bytes, &m.device));
     return m;
 }
 
@@ -277,7 +312,7 @@ static bh_status call(const bench *b, const gpu_call *c, uint64_t first, uint64_
 {
     const void *keys = key_at(b, c->keys, first);
     void *values = value_at(b, c->values, first);
-    uint8_t *outcomes = c->outcomes + first;
+    uint8_t *outcomes = c->outcomes ? c->outcomes + first : NULL;
 
     switch (c->what) {
     case BH_FIND: return bh_find(c->table, keys, n, values, outcomes);

@@ -5,7 +5,8 @@
  * Arrays are made on the host and copied to the device, and answers are copied back and checked, all
  * outside the timed part. Calls whose arrays lie on the device are timed by events of the context's
  * stream; other calls, and calls so short that they take little more than the latency of a launch, by
- * the wall clock. Every call asks for outcomes, which are checked.
+ * the wall clock. Every call asks for outcomes, which are checked; those of the experiment peers alone do
+ * not, because the peers have none, and what tables hold is looked up instead.
  *
  * The limit of a lookup is random reads of 64 bytes (GPU_READ_64), that of what changes the table
  * random additions (GPU_ADD_64), over memory as large as the table. A design that cannot do
@@ -47,6 +48,8 @@ typedef struct mirrored {
 } mirrored;
 
 mirrored mirror(const bench *b, uint64_t n, uint64_t bytes);
+/* The same, but answers 0, and makes nothing, where there is not the memory. */
+int mirror_where_possible(const bench *b, uint64_t n, uint64_t bytes, mirrored *m);
 void mirror_free(const bench *b, mirrored *m);
 /* Both wait. */
 void to_device(const bench *b, const mirrored *m);
@@ -107,7 +110,7 @@ typedef struct gpu_call {
     bh_table *table;
     const void *keys; /* written by GPU_EXPORT and GPU_SORT */
     void *values;
-    uint8_t *outcomes;
+    uint8_t *outcomes; /* NULL: none are asked for */
     const uint8_t *ops;
     uint64_t n;
     uint64_t part; /* keys of one call */

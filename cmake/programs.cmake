@@ -94,6 +94,39 @@ if(bench_sources AND TARGET bulkhash_cuda)
   endif()
 endif()
 
+# cuCollections for the benchmark on a GPU: headers alone, in a folder that the user names. Results tell
+# their commit, which git says, or a file COMMIT in an archive's place, or the user.
+set(BULKHASH_CUCO "" CACHE PATH
+  "Folder of the sources of cuCollections, to compare with in bulkhash-bench on a GPU")
+set(BULKHASH_CUCO_COMMIT "" CACHE STRING "Commit of BULKHASH_CUCO; empty: what its folder says")
+if(BULKHASH_CUCO AND NOT TARGET bulkhash_bench_gpu)
+  message(FATAL_ERROR "BULKHASH_CUCO is given, and the benchmark on a GPU is not built: it needs nvcc, "
+    "and no BULKHASH_CUDA=OFF and no BULKHASH_SANITIZE.")
+elseif(BULKHASH_CUCO AND NOT EXISTS ${BULKHASH_CUCO}/include/cuco/static_map.cuh)
+  message(FATAL_ERROR "BULKHASH_CUCO: there is no include/cuco/static_map.cuh in ${BULKHASH_CUCO}.")
+elseif(BULKHASH_CUCO)
+  set(cuco_commit ${BULKHASH_CUCO_COMMIT})
+  find_package(Git QUIET)
+  if(NOT cuco_commit AND GIT_FOUND AND EXISTS ${BULKHASH_CUCO}/.git)
+    execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --abbrev=12 --exclude=* --dirty
+      WORKING_DIRECTORY ${BULKHASH_CUCO} OUTPUT_VARIABLE cuco_commit ERROR_QUIET
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  if(NOT cuco_commit AND EXISTS ${BULKHASH_CUCO}/COMMIT)
+    file(STRINGS ${BULKHASH_CUCO}/COMMIT cuco_commit LIMIT_COUNT 1)
+  endif()
+  if(NOT cuco_commit MATCHES "^[-+._A-Za-z0-9]+$")
+    set(cuco_commit unknown)
+  endif()
+  message(STATUS "bulkhash: the benchmark on a GPU will compare with cuCollections, commit ${cuco_commit}")
+  add_library(bulkhash_bench_cuco STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/cuco_peers.cu)
+  target_include_directories(bulkhash_bench_cuco SYSTEM PRIVATE ${BULKHASH_CUCO}/include)
+  target_compile_definitions(bulkhash_bench_cuco PRIVATE BENCH_CUCO_COMMIT="${cuco_commit}")
+  target_compile_options(bulkhash_bench_cuco PRIVATE --extended-lambda
+    $<$<BOOL:${BULKHASH_WERROR}>:--Werror=all-warnings>)
+  set_target_properties(bulkhash_bench_cuco PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+endif()
+
 # The commit that results are of. The target is looked at in every build; the file is written, and
 # compiled, only when the commit is another one.
 if(bench_sources)
@@ -116,9 +149,10 @@ if(bench_sources)
   set(bench_starts ${PROJECT_SOURCE_DIR}/bench/neighbour.c)
   set(bench_no_peers ${PROJECT_SOURCE_DIR}/bench/no_peers.c)
   set(bench_no_gpu ${PROJECT_SOURCE_DIR}/bench/no_gpu.c)
+  set(bench_no_gpu_peers ${PROJECT_SOURCE_DIR}/bench/no_gpu_peers.c)
   set(bench_common ${bench_sources})
   list(REMOVE_ITEM bench_common
-    ${bench_counts} ${bench_starts} ${bench_no_peers} ${bench_no_gpu})
+    ${bench_counts} ${bench_starts} ${bench_no_peers} ${bench_no_gpu} ${bench_no_gpu_peers})
   add_executable(bulkhash_bench ${bench_common} ${bench_starts})
   set_target_properties(bulkhash_bench PROPERTIES OUTPUT_NAME bulkhash-bench)
   target_link_libraries(bulkhash_bench PRIVATE
@@ -133,8 +167,13 @@ if(bench_sources)
   else()
     target_sources(bulkhash_bench PRIVATE ${bench_no_gpu})
   endif()
+  if(TARGET bulkhash_bench_cuco)
+    target_link_libraries(bulkhash_bench PRIVATE bulkhash_bench_cuco)
+  else()
+    target_sources(bulkhash_bench PRIVATE ${bench_no_gpu_peers})
+  endif()
   add_executable(bulkhash_bench_lines
-    ${bench_common} ${bench_counts} ${bench_no_peers} ${bench_no_gpu})
+    ${bench_common} ${bench_counts} ${bench_no_peers} ${bench_no_gpu} ${bench_no_gpu_peers})
   set_target_properties(bulkhash_bench_lines PROPERTIES OUTPUT_NAME bulkhash-bench-lines)
   target_link_libraries(bulkhash_bench_lines PRIVATE
     bulkhash_lines bulkhash_bench_commit bulkhash_flags m)

@@ -95,8 +95,10 @@ function names_in(name,    line, names) {
     return names
 }
 
-# A design of tests is named outside its folder, or twice in the list.
+# A design of tests is named outside its folder, or twice in the list. What another library calls its own is no
+# such name.
 function check_tests_own(line,    i) {
+    gsub(/cuco::[a-z_]+/, "", line)
     for (i = 1; i <= tests_own_count; i++)
         if (name_now !~ ("^tests/" tests_own[i] "/") && tolower(line) ~ tests_names[i] &&
             !(name_now == more_designs && line ~ more_line && !listed[i]++))

@@ -17,7 +17,7 @@ expect_one_sentence() { # expect_one_sentence STATUS PATTERN ARGUMENT...
 }
 
 expect_success "$BULKHASH" bench --help
-for word in --device --design 'Experiments with --device cuda' limits host; do
+for word in --device --design 'Experiments with --device cuda' limits host BULKHASH_CUCO; do
     grep -q -- "$word" "$out" || failed "bench --help does not tell of $word"
 done
 for device in '' gpu cuda: cuda:x cuda:12345 cudax; do
@@ -25,7 +25,7 @@ for device in '' gpu cuda: cuda:x cuda:12345 cudax; do
 done
 expect_one_sentence 2 '--design: "fast" is none.*--help' --device cuda --design fast
 expect_one_sentence 2 '--design is for --device cuda and for the experiment instructions' --design dycuckoo
-expect_one_sentence 2 'peers is not for --device cuda' --device cuda -e peers
+expect_one_sentence 2 'turnover is not for --device cuda' --device cuda -e turnover
 expect_one_sentence 2 'host is not for --device cpu' -e host
 
 # The machine may well have a GPU; this module it has not.
@@ -104,4 +104,51 @@ expect_success "$BULKHASH" "${few[@]}" --design workingset --json
 fields='"design":"workingset",.*"mops":null,.*"figure":"not supported","value":null'
 grep '"experiment":"host"' "$out" | grep -v "$fields" &&
     failed "bench --design workingset --json: $(cat "$out")"
+
+# Without peers: how to have them, in one sentence, which is between no objects.
+expect_success "$BULKHASH" "${few[@]}" -e peers
+[[ $(cat "$out") == *'-DBULKHASH_CUCO='* && $(wc -l <"$out") -eq 1 ]] ||
+    failed "bench -e peers: not how to have them: $(cat "$out")"
+expect_success "$BULKHASH" "${few[@]}" -e peers --json
+[[ ! -s $out && $(cat "$err") == *'-DBULKHASH_CUCO='* ]] ||
+    failed "bench -e peers --json: not how to have them, beside the output: $(cat "$out" "$err")"
+
+# With one. Both widths and all fills, if not told otherwise.
+BULKHASH=$BULKHASH_BENCH_FAKE_PEER
+expect_success "$BULKHASH" "${few[@]}" -e peers
+rate='[0-9.]+ G/s   fake, (one|other) +[0-9.]+ G/s   times fake [0-9.]+ '
+for fill in 0.50 0.84 0.90; do
+    for operation in insert 'find, present' 'find, absent' 'add, present' 'assign, present' 'erase half'; do
+        [[ $(grep -Ec "^$operation, $fill full +$rate" "$out") -eq 2 ]] ||
+            failed "bench -e peers: not twice '$operation, $fill full': $(cat "$out")"
+    done
+done
+rate='[0-9.]+ G/s [0-9.]+ us a call   fake, (one|other) +[0-9.]+ G/s [0-9.]+ us a call   times fake [0-9.]+ '
+for operation in find assign 'insert new' erase; do
+    [[ $(grep -Ec "^$operation, calls of 6000 +$rate" "$out") -eq 2 ]] ||
+        failed "bench -e peers: not twice '$operation, calls of 6000': $(cat "$out")"
+done
+for heading in 'u32->u32' 'u64->u64'; do
+    grep -Eq "^dycuckoo, 6000 pairs $heading .*beside commit 0123456789ab of fake" "$out" ||
+        failed "bench -e peers: no heading of $heading: $(cat "$out")"
+done
+
+# One of them.
+expect_success "$BULKHASH" "${few[@]}" -e peers -w 8,8 -f 0.7 --json
+fields='"key_bytes":8,.*"clock":"wall","mops":[0-9].*"figure":"times fake","value":[0-9].*"peer":"fake, one","peer_commit":"0123456789ab","peer_fill":0\.[0-9]+,"peer_mops":[0-9]'
+grep -Evq "^{\"experiment\":\"peers\",.*$fields.*\"met\":null}$" "$out" &&
+    failed "bench -e peers --json: $(cat "$out")"
+[[ $(grep -c '0.70 full' "$out") -eq 6 && $(grep -Ec '"call_us":[0-9.]+,"peer_call_us":[0-9]' "$out") -eq 4 ]] ||
+    failed "bench -e peers --json: not 6 and 4 lines: $(cat "$out")"
+grep -Eq 'nan|inf' "$out" && failed "bench -e peers --json: no number: $(cat "$out")"
+
+# What there is no memory for, what is not compared, and what our design cannot do.
+expect_success "$BULKHASH" "${few[@]}" -e peers -n 100000 -f 0.5 --json
+[[ ! -s $out && $(grep -c '100000 pairs .* left out' "$err") -eq 4 ]] ||
+    failed "bench -e peers of 100000: $(cat "$out" "$err")"
+expect_success "$BULKHASH" "${few[@]}" -e peers -w 4,8
+[[ $(cat "$out") == *'--widths 4,4 and 8,8 alone' ]] || failed "bench -e peers -w 4,8: $(cat "$out")"
+expect_success "$BULKHASH" "${few[@]}" -e peers -w 4,4 -f 0.5 --design workingset
+[[ $(grep -c 'not supported   fake, ' "$out") -eq 10 ]] ||
+    failed "bench -e peers --design workingset: $(cat "$out")"
 finish

@@ -12,6 +12,8 @@
 
 #define ACCESSES 100000u
 #define NO_MEMORY 1
+#define UNUSED_BYTES                                                                               \
+    (UINT64_C(1) << 20) /* so little that an experiment has to leave something out */
 
 struct gpu {
     double began;
@@ -130,9 +132,38 @@ static int exchange(gpu *g, const gpu_exchange *e)
     return copy(g, e->out, e->out_from, e->out_bytes);
 }
 
+static int unused(gpu *g, uint64_t *bytes)
+{
+    (void)g;
+    *bytes = UNUSED_BYTES;
+    return 0;
+}
+
+static uint64_t load(const void *array, uint32_t bytes, uint64_t i)
+{
+    return bytes == 4 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
+}
+
+static int differing(gpu *g, const gpu_comparison *c, uint64_t *count)
+{
+    const uint64_t mask = c->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+
+    (void)g;
+    *count = 0;
+    for (uint64_t i = 0; i < c->n; i++) {
+        uint64_t expected = c->factor;
+
+        if (c->expected)
+            expected *= load(c->expected, c->bytes, i);
+        *count += load(c->array, c->bytes, i) != (expected & mask);
+    }
+    return 0;
+}
+
 static const gpu_functions functions = {
-    message, open_gpu, close_gpu, name_of, stream_of, allocate,  release,       allocate, release,
-    fill,    copy,     wait_all,  begin,   end,       {2, 2, 1}, access_memory, exchange,
+    message,   open_gpu,      close_gpu, name_of, stream_of, allocate, release,
+    allocate,  release,       fill,      copy,    wait_all,  begin,    end,
+    {2, 2, 1}, access_memory, exchange,  unused,  differing,
 };
 
 const gpu_functions *const gpu_there = &functions;
