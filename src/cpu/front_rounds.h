@@ -9,6 +9,7 @@
  *
  *     group      0    1    2    ..   7    8    9
  *     aim        where its eight keys live; ask for their lines
+ *     own                                group 1   group 2   ..      but of lookups: ask for the lines to write
  *     look                                group 0   group 1   ..      each key's line, which ends it or not
  *
  *     round 0    all elements of groups, on their first lines     one in ten is left
@@ -51,6 +52,16 @@ BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *k
         else
             bh_bring(line);
     }
+}
+
+/* Asks for the lines of round 0 again, now to write them. */
+BH_FN void BH_DESIGN(own)(const BH_OF_DESIGN(aims) *aims)
+{
+    uint32_t i;
+
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        bh_own((const void *)(uintptr_t)aims->line[0][i]);
 }
 
 /* Writes the answers of a group of lookups, from element `first` on. Keys that were not found leave their values as
@@ -130,7 +141,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
 
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, next);
     }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
@@ -138,8 +149,10 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
         uint8_t outcomes[BH_FRONT_GROUP];
 
         if (aimed < total)
-            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
+            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, next);
         aimed += BH_FRONT_GROUP;
+        if (first + BH_FRONT_GROUP < total)
+            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING]);
 #pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
             BH_DESIGN(op) op;
