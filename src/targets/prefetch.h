@@ -1,10 +1,10 @@
 /*
  * Hints to memory, for the targets that run programs: the compilers' prefetch.
  *
- * A line that will be read comes to the second-level cache. A core can have but few lines on their way to the
- * first one, and more on their way to the second (docs/decisions/0019); out of that the read itself takes it in
- * time. A line that will be written comes to the first: no prefetch takes it from other cores and leaves it in
- * the second. So where many lines are to be changed they are asked for twice, by bh_bring and later by bh_own.
+ * bh_bring_far brings a line to the second-level cache. A core can have but few lines on their way to the first
+ * one, and more on their way to the second (docs/decisions/0019). But a line of the second cache is brought to the
+ * first one only by the other two. And no prefetch takes a line from other cores and leaves it in the second: so
+ * what is to be written is asked for twice, by bh_bring_far and later by bh_bring_to_write.
  */
 #ifndef BH_TARGETS_PREFETCH_H
 #define BH_TARGETS_PREFETCH_H
@@ -12,6 +12,11 @@
 #include "targets/host.h"
 
 BH_FN void bh_bring(const void *p)
+{
+    __builtin_prefetch(p, 0, 3);
+}
+
+BH_FN void bh_bring_far(const void *p)
 {
     __builtin_prefetch(p, 0, 2);
 }
