@@ -48,7 +48,8 @@ static void matches_free(matches *m, uint64_t probes)
     free(m);
 }
 
-/* A table that one call fills and others look up. */
+/* A table for keys that are looked up several times each. Of its slots more than usual stay empty: then
+ * nearly every key is in the first place where it is looked for. */
 static bh_table *table_of(bh_context *context, const uint64_t *keys, const void *values,
                           uint32_t value_bytes, uint64_t n)
 {
@@ -56,7 +57,7 @@ static bh_table *table_of(bh_context *context, const uint64_t *keys, const void 
     bh_table *table = NULL;
 
     bh_table_options_init(&options, 8, value_bytes, n);
-    options.design = BH_HASHFIGHT;
+    options.max_fill = 0.6;
     must(bh_table_create(context, &options, &table));
     must(bh_insert(table, keys, values, n, NULL));
     return table;

@@ -9,6 +9,7 @@
  *
  *     group      0    1    2    ..   7    8    9
  *     aim        where its eight keys live; ask for their lines
+ *     own                                group 1   group 2   ..      changes far away: ask for them to write
  *     look                                group 0   group 1   ..      each key's line, which ends it or not
  *
  *     round 0    all elements of groups, on their first lines     one in ten is left
@@ -21,7 +22,8 @@
  *
  * An include-template like schedule.h. The design's include-template BH_DESIGN_AIMS defines
  *
- *     BH_OF_DESIGN(front)      what aiming needs of the geometry, in registers; BH_OF_DESIGN(front_of)
+ *     BH_OF_DESIGN(front)      what aiming needs of the geometry, in registers; BH_OF_DESIGN(front_of). `far` says
+ *                              whether the table has more than BH_FRONT_FAR_BYTES
  *     BH_OF_DESIGN(aims)       where the keys of a group live: line[round][i] is the line that key i asks for
  *     BH_DESIGN(front_fits)    whether slices of this table go through the front
  *     BH_DESIGN(aim)           finds the places of a group
@@ -39,6 +41,7 @@
 BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
                                int to_write, BH_OF_DESIGN(aims) *aims)
 {
+    const uint32_t far = front->far;
     uint32_t i;
 
     BH_DESIGN(aim)(front, keys, round, aims);
@@ -46,11 +49,23 @@ BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *k
     for (i = 0; i < BH_FRONT_GROUP; i++) {
         const void *line = (const void *)(uintptr_t)aims->line[round][i];
 
-        if (to_write)
+        if (far)
+            bh_bring_far(line);
+        else if (to_write)
             bh_bring_to_write(line);
         else
             bh_bring(line);
     }
+}
+
+/* Asks for the lines of round 0 again, now to write them. */
+BH_FN void BH_DESIGN(own)(const BH_OF_DESIGN(aims) *aims)
+{
+    uint32_t i;
+
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        bh_own((const void *)(uintptr_t)aims->line[0][i]);
 }
 
 /* Writes the answers of a group of lookups, from element `first` on. Keys that were not found leave their values as
@@ -80,10 +95,10 @@ BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint3
 }
 
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
- * are left to `left`, and answers how many. */
+ * are left to `left`, and answers how many. `far`, a constant, is what the front says. */
 BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
-                                      const BH_OF_DESIGN(front) *shared_front, uint32_t total,
-                                      uint16_t *left)
+                                      const BH_OF_DESIGN(front) *shared_front, int far,
+                                      uint32_t total, uint16_t *left)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
     const BH_OF_DESIGN(front) front = *shared_front;
@@ -106,9 +121,9 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
 
             BH_DESIGN(aim)(&front, keys + aimed, 0, next);
             aimed += BH_FRONT_GROUP;
-            found = BH_DESIGN(look_up)(aims, keys + first, next, values, &open);
+            found = BH_DESIGN(look_up)(aims, keys + first, next, far, values, &open);
         } else {
-            found = BH_DESIGN(look_up)(aims, keys + first, 0, values, &open);
+            found = BH_DESIGN(look_up)(aims, keys + first, 0, far, values, &open);
         }
         BH_DESIGN(answer_group)(&slice, first, found, values);
         for (; open; open &= open - 1)
@@ -140,6 +155,8 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
         if (aimed < total)
             BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
         aimed += BH_FRONT_GROUP;
+        if (front.far && first + BH_FRONT_GROUP < total)
+            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING]);
 #pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
             BH_DESIGN(op) op;
@@ -216,7 +233,10 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
     uint32_t at = slice->count / BH_FRONT_GROUP * BH_FRONT_GROUP, count;
 
     switch (kind) {
-    case BH_FIND: count = BH_DESIGN(look_up_all)(slice, &front, at, slice->list); break;
+    case BH_FIND:
+        count = front.far ? BH_DESIGN(look_up_all)(slice, &front, 1, at, slice->list)
+                          : BH_DESIGN(look_up_all)(slice, &front, 0, at, slice->list);
+        break;
     case BH_INSERT: count = BH_DESIGN(change_all)(slice, &front, BH_INSERT, at, slice->list); break;
     case BH_ERASE: count = BH_DESIGN(change_all)(slice, &front, BH_ERASE, at, slice->list); break;
     case BH_ADD: count = BH_DESIGN(change_all)(slice, &front, BH_ADD, at, slice->list); break;

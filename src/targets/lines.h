@@ -33,6 +33,17 @@ BH_FN void bh_bring_to_write(const void *p)
     bh_bring(p);
 }
 
+BH_FN void bh_bring_far(const void *p)
+{
+    bh_bring(p);
+}
+
+/* Not counted: the line was counted before. */
+BH_FN void bh_own(const void *p)
+{
+    (void)p;
+}
+
 /* Not counted: the line is not of the table. */
 BH_FN void bh_bring_answer(const void *p)
 {

@@ -39,6 +39,16 @@ BH_FN void bh_bring_to_write(const void *p)
     (void)p;
 }
 
+BH_FN void bh_bring_far(const void *p)
+{
+    (void)p;
+}
+
+BH_FN void bh_own(const void *p)
+{
+    (void)p;
+}
+
 BH_FN void bh_bring_answer(const void *p)
 {
     (void)p;

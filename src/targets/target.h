@@ -49,6 +49,8 @@
  *                                             key i is equal, and bit 0 and those above may be anything.
  *                                             The load is as that of bh_line_load. count is a constant
  *   bh_bring(p), bh_bring_to_write(p)   prefetch the line at p, of the table
+ *   bh_bring_far(p)            the same, from beyond the caches, where many lines are on their way at a time
+ *   bh_own(p)                  prefetches a line that bh_bring_far has asked for, and that is to be written soon
  *   bh_bring_answer(p)         prefetches a line of the caller's that is to be written
  *
  * Words on memory that nobody else writes meanwhile: it belongs to this group alone, or to a bucket whose

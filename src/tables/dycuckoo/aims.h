@@ -24,6 +24,7 @@ typedef struct bh_dy_front {
     bh_seed seed;
     uint64_t base;
     uint32_t subtables;
+    uint32_t far;
     bh_vec_table lines;
     bh_vec_table masks;
     bh_vec_table doublings;
@@ -39,6 +40,7 @@ BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
 {
     uint64_t lines[BH_DY_SUBTABLES_MOST], masks[BH_DY_SUBTABLES_MOST];
     uint64_t doublings[BH_DY_SUBTABLES_MOST];
+    uint64_t buckets = 0;
     bh_dy_front front;
     uint32_t i;
 
@@ -48,10 +50,12 @@ BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
         lines[i] = is ? geometry->subtable[i].lines : 0;
         masks[i] = is ? geometry->subtable[i].mask : 0;
         doublings[i] = is ? geometry->subtable[i].doublings : 0;
+        buckets += is ? geometry->base << geometry->subtable[i].doublings : 0;
     }
     front.seed = geometry->seed;
     front.base = geometry->base;
     front.subtables = geometry->subtables;
+    front.far = buckets * BH_DY_LINE > BH_FRONT_FAR_BYTES;
     front.lines = bh_vec_table_load(lines);
     front.masks = bh_vec_table_load(masks);
     front.doublings = bh_vec_table_load(doublings);
@@ -115,7 +119,7 @@ BH_FN void BH_DY(aim)(const bh_dy_front *front, const BH_KEY *keys, uint32_t rou
  * `values`. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the
  * buckets all keys stay open. */
 BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
-                              BH_VALUE *values, uint32_t *open)
+                              int far, BH_VALUE *values, uint32_t *open)
 {
     uint64_t match[BH_FRONT_GROUP], meta[BH_FRONT_GROUP];
     bh_vec locks = bh_vec_all(0);
@@ -127,7 +131,9 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         const uint64_t line = aims->line[0][i];
         BH_DY(view) view;
 
-        if (next)
+        if (next && far)
+            bh_bring_far(bh_dy_at(next->line[0][i]));
+        else if (next)
             bh_bring(bh_dy_at(next->line[0][i]));
         /* Without branches: no processor foresees whether a key is there, or in which slot. */
         (void)BH_DY(look)(line, keys[i], &view);
