@@ -79,6 +79,7 @@ typedef struct bh__cuda_job {
     uint32_t *bits;
     uint64_t bit_count;
     uint64_t fresh;
+    uint64_t absent; /* how many of the elements would insert a key that is absent */
 } bh__cuda_job;
 
 /* The kernels of one design for one pair of widths, as far as the library knows them; the module
@@ -152,8 +153,8 @@ typedef struct bh__cuda_module {
                  bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items);
-    /* Sets the key's bit for each of `count` elements that would insert an absent key or, with job->any,
-     * for each element that is looked at. */
+    /* Counts the elements that would insert an absent key, of the `count` that are looked at, and sets the keys' bits
+     * of these or, with job->any, of all that are looked at. */
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

@@ -324,6 +324,7 @@ struct bh_table {
     bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
     const char *target;
     uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
+    uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
 
     /* Changed only with the gate held alone. */
     uint64_t slots;

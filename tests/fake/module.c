@@ -560,6 +560,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
         k->key_bytes = o->key_bytes;
         k->value_bytes = o->value_bytes;
         k->has_regions = design->has_regions(o);
+        k->known.has_present = k->has_regions; // see fake/regions.h
         k->known.descriptor_bytes = design->descriptor_bytes;
         k->known.job_bytes = design->job_bytes;
     }
@@ -692,7 +693,7 @@ static void perform_survey(const request *r)
         const uint64_t at = i * job->every;
         bh__slice one = job->slice;
         const uint8_t op = one.ops ? one.ops[at] : one.op;
-        uint8_t outcome = job->any ? BH_MISSING : BH_FOUND;
+        uint8_t outcome = BH_FOUND;
         uint64_t bit = 0;
         uint16_t names[1];
 
@@ -703,9 +704,10 @@ static void perform_survey(const request *r)
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (!job->any && BH_OP_INSERTS(op))
+        if (BH_OP_INSERTS(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
-        if (outcome != BH_MISSING)
+        job->absent += outcome == BH_MISSING;
+        if (!job->any && outcome != BH_MISSING)
             continue;
         memcpy(&bit, one.keys, k->key_bytes);
         bit = (bit * 0x9e3779b97f4a7c15u >> 20) & (job->bit_count - 1);

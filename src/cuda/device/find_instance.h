@@ -25,15 +25,12 @@ int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count
 }
 #endif
 
-/* Whether an element's key has its bit set: because the element would insert it and it is absent, or
- * because the survey counts all keys. All lanes of the warp come here. */
-BH_FN int BH_GPU(surveys)(const bh__cuda_job *job, uint64_t at, int looks)
+/* Whether an element would insert its key, which is absent. All lanes of the warp come here. */
+BH_FN int BH_GPU(is_new)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
     BH_DESIGN(op) op;
 
-    if (job->any)
-        return looks;
     looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
     slice.values_out = 0;
     BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
@@ -53,7 +50,8 @@ __global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
 {
     const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const uint64_t at = BH_GPU(sampled)(job, item);
-    int sets = BH_GPU(surveys)(job, at, item < job->count);
+    const int looks = item < job->count, is_new = BH_GPU(is_new)(job, at, looks);
+    int sets = job->any ? looks : is_new;
 
     if (sets) {
         const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
@@ -66,6 +64,9 @@ __global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
     sets = __syncthreads_count(sets);
     if (threadIdx.x == 0 && sets)
         atomicAdd((unsigned long long *)&job->fresh, (unsigned long long)sets);
+    sets = __syncthreads_count(is_new);
+    if (threadIdx.x == 0 && sets)
+        atomicAdd((unsigned long long *)&job->absent, (unsigned long long)sets);
 }
 
 int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)

@@ -61,6 +61,10 @@ static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
     return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
 }
 
+/* The stage that begins with elements whose keys are absent (present.h). They come from the list that later has
+ * those of the stage BH_CUDA_BOTH_FULL (job.h). */
+#define BH__CUDA_ABSENT 2
+
 typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 typedef int bh__gpu_pass(bh__gpu *gpu, void *job, uint64_t items);
 
@@ -78,8 +82,9 @@ typedef struct bh__gpu_kernels {
     /* Insertions by region, or NULL; and the stages that follow the first one, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
     bh__gpu_launch *rest[BH_SLICE_KINDS];
-    /* Acts on keys that are there, or NULL; elements that insert are left to `rest`. */
+    /* Acts on keys that are there, or NULL; and the stages, for the elements that it leaves. */
     int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count);
+    int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count, int stage);
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 

@@ -108,7 +108,6 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 #define BH_CUDA_FRESH 0
 #define BH_CUDA_HOME_FULL 1
 #define BH_CUDA_BOTH_FULL 2
-
 /* The bit of a parked element's name that says that there is room for its key. */
 #define BH_CUDA_PARKED_ROOM (1u << 31)
 /* Whether there is room has not been asked yet. */

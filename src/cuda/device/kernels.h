@@ -361,20 +361,24 @@ BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uin
     return happened;
 }
 
-/* The schedules `sift` and `lanes`: a warp has 32 elements for each round. */
-BH_FN void BH_KERNEL(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts)
+/* The schedules `sift` and `lanes`: a warp has 32 elements for each round. They are all of the slice or, where
+ * the stage BH__CUDA_ABSENT begins with them, those in its list. */
+BH_FN void BH_KERNEL(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts,
+                                int stage)
 {
     __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
     uint32_t *const parked = parking[threadIdx.x / 32];
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint32_t lane = threadIdx.x % 32;
-    const uint64_t count = job->count;
+    const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
+    const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
     uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x - lane) * rounds + lane;
     bh_cuda_counts counts = {0, 0, 0};
     uint32_t waiting = 0;
 
     for (; rounds && i - lane < count; rounds--, i += 32) {
-        const uint32_t at = i >= count ? 0 : job->names ? job->names[i] : (uint32_t)i;
+        const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
+        const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
         const int room = bh_cuda_has_room(job, i < count && BH_OP_INSERTS(what));
         int answer = BH_DONE; /* a bh_answer */
@@ -565,9 +569,9 @@ __global__ void BH_KERNEL(mixed)(bh__cuda_job *job)
 }
 
 #ifdef BH_DESIGN_STAGES
-__global__ void BH_KERNEL(sift_insert)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_insert)(bh__cuda_job *job, uint32_t rounds, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_INSERT, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_INSERT, rounds, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_insert)(bh__cuda_job *job)
@@ -580,9 +584,9 @@ __global__ void BH_KERNEL(last_insert)(bh__cuda_job *job)
     BH_KERNEL(search_all)(job, BH_INSERT);
 }
 
-__global__ void BH_KERNEL(sift_erase)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_erase)(bh__cuda_job *job, uint32_t rounds, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_ERASE, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_ERASE, rounds, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_erase)(bh__cuda_job *job)
@@ -590,9 +594,9 @@ __global__ void BH_KERNEL(other_erase)(bh__cuda_job *job)
     BH_KERNEL(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
-__global__ void BH_KERNEL(sift_add)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_add)(bh__cuda_job *job, uint32_t rounds, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_ADD, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_ADD, rounds, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_add)(bh__cuda_job *job)
@@ -605,9 +609,9 @@ __global__ void BH_KERNEL(last_add)(bh__cuda_job *job)
     BH_KERNEL(search_all)(job, BH_ADD);
 }
 
-__global__ void BH_KERNEL(sift_mixed)(bh__cuda_job *job, uint32_t rounds)
+__global__ void BH_KERNEL(sift_mixed)(bh__cuda_job *job, uint32_t rounds, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_KIND_MIXED, rounds, 1);
+    BH_KERNEL(begin_all)(job, BH_KIND_MIXED, rounds, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_mixed)(bh__cuda_job *job)
@@ -626,7 +630,7 @@ __global__ void BH_KERNEL(last_mixed)(bh__cuda_job *job)
 BH_FN void BH_KERNEL(run)(bh__cuda_job *job, uint32_t kind, int rounds)
 {
 #if BH_CUDA_WAY == BH_CUDA_LANES
-    BH_KERNEL(begin_all)(job, kind, (uint32_t)rounds, 0);
+    BH_KERNEL(begin_all)(job, kind, (uint32_t)rounds, 0, BH_CUDA_FRESH);
 #elif BH_CUDA_WAY == BH_CUDA_VOTER
     (void)rounds;
     BH_KERNEL(in_turn)(job, kind);

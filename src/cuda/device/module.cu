@@ -340,11 +340,13 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
 }
 
 /* Whether a slice begins with what it does to keys that are there: one operation for all, which inserts
- * nothing, or of which the host expects that it inserts little. */
-static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind)
+ * nothing, or of which the host expects that it inserts little; and not so few elements that one kernel does
+ * all. */
+static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind, uint64_t n)
 {
-    return kind != BH_SLICE_FIND && !known->slice.ops && !known->names &&
-           (known->few_new || !BH_OP_INSERTS(known->slice.op));
+    if (kind == BH_SLICE_FIND || known->slice.ops || known->names)
+        return 0;
+    return !BH_OP_INSERTS(known->slice.op) || (known->few_new && n >= BH_CUDA_SIFT_LEAST);
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
@@ -362,9 +364,12 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
         if (error != BH_GPU_DECLINED)
             return error ? error : -k->rest[kind](gpu, job, n);
     }
-    if (k->present && begins_with_present(known, kind)) {
+    if (k->present && begins_with_present(known, kind, n)) {
         error = k->present(gpu, job, known->slice.op, n);
-        return error || !BH_OP_INSERTS(known->slice.op) ? error : -k->rest[kind](gpu, job, n);
+        if (error || !BH_OP_INSERTS(known->slice.op))
+            return error;
+        error = k->stages[kind](gpu, job, n, BH__CUDA_ABSENT);
+        return error > 0 ? -error : error;
     }
     return k->slice[kind](gpu, job, n);
 }

@@ -7,8 +7,8 @@
  * access: a value is stored, or joined to by one atomic operation, and a key is erased by clearing its slot's
  * bits. With locks each of them would make four requests to the L2 cache; so it makes two.
  *
- * Operations that do not insert end here. Those that do leave the absent keys to the stages of kernels.h, in the
- * list of elements that need more than one step.
+ * Operations that do not insert end here. Those that do leave the absent keys to the stages of kernels.h, in a
+ * list.
  */
 #include "cuda/device/job.h"
 
@@ -63,7 +63,7 @@ BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind)
     if (BH_OP_INSERTS(kind)) {
         const int parks = mine && answer == BH_STALL;
 
-        bh_cuda_park(job, BH_CUDA_HOME_FULL, (uint32_t)i, bh_cuda_has_room(job, parks), parks);
+        bh_cuda_park(job, BH__CUDA_ABSENT, (uint32_t)i, 0, parks);
     }
     if (BH_OP_ERASES(kind))
         bh_cuda_enter_block(&job->slice.erased, slice.erased != 0);

@@ -50,21 +50,27 @@ int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
         return error;                                                                              \
     }                                                                                              \
                                                                                                    \
-    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
+    /* The first stage and the others, of all elements or of those in the list of a stage. */      \
+    static int BH_GPU(stages_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count, int stage) \
     {                                                                                              \
         const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
-        const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
         int error;                                                                                 \
                                                                                                    \
-        if (count < BH_CUDA_SIFT_LEAST) {                                                          \
-            BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(    \
-                job);                                                                              \
-            return (int)cudaGetLastError();                                                        \
-        }                                                                                          \
         BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,        \
-                                      gpu->stream>>>(job, rounds);                                 \
+                                      gpu->stream>>>(job, rounds, stage);                          \
         error = (int)cudaGetLastError();                                                           \
+        if (!error && stage)                                                                       \
+            error = -(int)cudaMemsetAsync(&job->parked_count[stage - 1], 0,                        \
+                                          sizeof job->parked_count[0], gpu->stream);               \
         return error ? error : -BH_GPU(rest_##kind)(gpu, job, count);                              \
+    }                                                                                              \
+                                                                                                   \
+    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
+    {                                                                                              \
+        if (count >= BH_CUDA_SIFT_LEAST)                                                           \
+            return BH_GPU(stages_##kind)(gpu, job, count, BH_CUDA_FRESH);                          \
+        BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);     \
+        return (int)cudaGetLastError();                                                            \
     }
 #endif
 
@@ -126,6 +132,14 @@ const bh__gpu_kernels BH_GPU(all) = {
 #endif
 #if BH_HAS_PRESENT
     .present = BH_GPU(present),
+    .stages =
+        {
+            [BH_SLICE_FIND] = nullptr,
+            [BH_SLICE_INSERT] = BH_GPU(stages_insert),
+            [BH_SLICE_ERASE] = BH_GPU(stages_erase),
+            [BH_SLICE_ADD] = BH_GPU(stages_add),
+            [BH_SLICE_MIXED] = BH_GPU(stages_mixed),
+        },
 #endif
     .has_compared_widths = BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
 };

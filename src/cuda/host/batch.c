@@ -76,6 +76,8 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
     if (!error && !lookups)
         error = bh__call_mark(c, c->work.array[BH_ARRAY_OUTCOMES], s->count);
     if (!error && !lookups)
+        error = bh__schedule_guess(c, s->count);
+    if (!error && !lookups)
         error = bh__call_make_room(c, s);
     if (error)
         return bh__call_failed(c, error);

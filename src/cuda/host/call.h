@@ -61,6 +61,12 @@ typedef struct bh__call {
     bh__sorting sorting;
     uint32_t *names[4]; /* on the device: two for names of stalled elements, which take turns, and
                            two of the kernels' own */
+    int few_new;        /* most keys of the part are expected to be there */
+    /* A sample of BH_SAMPLE elements, if one was taken: different keys, and elements that would insert an
+     * absent key. */
+    int sampled;
+    uint64_t sample_keys;
+    uint64_t sample_absent;
     int may_grow;
     int stays;        /* the table does not shrink now */
     int scarce;       /* there is less room than new keys, and the table cannot grow for them */
@@ -110,6 +116,11 @@ bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error)
  * each part, when its elements are on the device and room has been made for them. */
 void bh__schedule_choose(bh__call *c);
 
+/* Guesses whether most keys of the part that is to be run, of `count` elements, are in the table: of many elements
+ * from a sample, of few from what earlier calls found. A wrong guess costs time, and nothing else. Answers 0 or an
+ * error of the GPU. */
+int bh__schedule_guess(bh__call *c, uint64_t count);
+
 /* What a table's statistics call the schedule that ran. */
 const char *bh__schedule_name(const bh__call *c, uint64_t schedule);
 
@@ -147,9 +158,10 @@ typedef enum bh__surveyed {
 
 /* How many different keys of that kind there are among `count` of the work's elements: one of each `every`
  * neighbours, from element 0 on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
- * thousandth where they are many; *keys is 0 where there is no memory to count. */
-int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every,
-                    uint64_t *keys);
+ * thousandth where they are many; *keys is 0 where there is no memory to count. *absent: how many of the elements
+ * would insert an absent key, equal ones included. */
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
+                    uint64_t *absent);
 
 /*
  * Grows the table for the part that is to be run, when there may not be room for it; where the

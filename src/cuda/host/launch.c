@@ -85,7 +85,7 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
     job->wanted = (uint64_t)c->wanted;
-    job->few_new = table->finds_keys;
+    job->few_new = c->few_new != 0;
     run.of = c;
     run.job = job;
     run.count = count;
@@ -99,8 +99,10 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = names ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);
-    if (!error && !names && c->work.takes_room && count >= TELLING)
-        table->finds_keys = job->slice.inserted < count / 4;
+    if (!error && !names && c->work.takes_room && count >= TELLING) {
+        table->finds_keys = job->slice.inserted + job->stalled_count < count / 4;
+        table->ops_seen |= 1u << c->work.op;
+    }
     if (!error && job->slice.erased)
         bh__call_shrink(c);
     return error;
@@ -157,6 +159,13 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         count = job.stalled_count;
         if (status || !count)
             return status;
+        /* More keys are new than was expected: the table grows for all of them at once. */
+        if (!names && c->few_new && c->way == BH_WAY_CHANGE) {
+            c->few_new = 0;
+            error = bh__call_make_room(c, c->ferry.now);
+            if (error)
+                return bh__call_failed(c, error);
+        }
         if (!c->may_grow && !c->table->room &&
             !(job.slice.reasons & ~(BH_REASON_ROOM | BH_REASON_PLACE))) {
             /* If there was no room from the beginning, no key has moved, and all elements that stalled

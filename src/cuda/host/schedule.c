@@ -39,15 +39,16 @@
 static int many_are_equal(bh__call *c)
 {
     const uint64_t seen = bh__ferry_on_host(&c->ferry) ? c->ferry.now->count : c->n;
-    uint64_t keys;
-    int error;
+    int error = 0;
 
     if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops ||
         seen < (c->kernels->has_present ? ASKED_FROM_PRESENT : ASKED_FROM))
         return 0;
-    error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &keys);
+    if (!c->sampled)
+        error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &c->sample_keys,
+                                &c->sample_absent);
     /* Without an answer the keys are assumed to be different. */
-    return !error && keys && keys < BH_SAMPLE - EQUAL_MOST;
+    return !error && c->sample_keys && c->sample_keys < BH_SAMPLE - EQUAL_MOST;
 }
 
 void bh__schedule_choose(bh__call *c)
@@ -68,6 +69,27 @@ void bh__schedule_choose(bh__call *c)
         c->way = BH_WAY_BY_KEY;
     else
         c->way = sorts ? BH_WAY_BY_PLACE : BH_WAY_CHANGE;
+}
+
+int bh__schedule_guess(bh__call *c, uint64_t count)
+{
+    const bh_table *t = c->table;
+    int error = 0;
+
+    c->few_new = c->sampled = 0;
+    if (!c->kernels->has_present || !c->work.takes_room || c->batch->ops)
+        return 0;
+    if (count >= ASKED_FROM_PRESENT) {
+        error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, count / BH_SAMPLE, &c->sample_keys,
+                                &c->sample_absent);
+        c->sampled = !error && c->sample_keys;
+        c->few_new = c->sampled && c->sample_absent < BH_SAMPLE / 4;
+    } else if (t->ops_seen >> c->batch->op & 1) {
+        c->few_new = t->finds_keys != 0;
+    } else {
+        c->few_new = t->keys >= count;
+    }
+    return error;
 }
 
 const char *bh__schedule_name(const bh__call *c, uint64_t schedule)

@@ -42,7 +42,8 @@ static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
                       (1 + share / 2 + share * share / 3 + share * share * share / 4));
 }
 
-int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys)
+int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
+                    uint64_t *absent)
 {
     const bh__cuda_module *m = c->cuda->module;
     uint64_t bits = SURVEY_BITS_LEAST;
@@ -51,7 +52,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     void *memory;
     int error;
 
-    *keys = 0;
+    *keys = *absent = 0;
     while (bits < SURVEY_SPARSE * count)
         bits *= 2;
     if (m->allocate(c->cuda->gpu, BH_MEMORY_CALL, bits / 8, &memory))
@@ -73,8 +74,10 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
         error = bh__cuda_mail(c->cuda, &job, sizeof job, c->kernels->descriptor_bytes, run_survey,
                               &run);
     (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
-    if (!error)
+    if (!error) {
         *keys = keys_of_bits(job.fresh, bits);
+        *absent = job.absent;
+    }
     return error;
 }
 
@@ -86,21 +89,27 @@ int bh__call_make_room(bh__call *c, const bh__slot *s)
         bh__ferry_on_host(&c->ferry) || c->ferry.array[BH_ARRAY_OPS].caller != NULL;
     const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
     bh_table *table = c->table;
-    uint64_t fresh, since;
+    uint64_t fresh, absent, since;
     int error = 0;
 
     if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
         return 0;
+    /* Where few keys are expected to be new, they are counted if they turn out to need room (launch.c). */
+    if (c->few_new && count < SAMPLED_FROM && c->table->options.duplicates != BH_DUPLICATES_ORDERED)
+        return 0;
     c->surveyed = s->first + count;
     c->scarce = 0;
     fresh = count;
-    if (count >= SAMPLED_FROM)
-        error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh);
+    if (count >= SAMPLED_FROM && c->sampled)
+        fresh = c->sample_absent;
+    else if (count >= SAMPLED_FROM)
+        error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh, &absent);
     if (!error && fresh)
-        error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh);
+        error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh, &absent);
     /* A little more, so that in most cases all have room and need not ask for it. */
     fresh += fresh / 64;
     fresh = fresh < count ? fresh : count;
+    c->few_new = c->kernels->has_present && !c->batch->ops && fresh < count / 4;
     if (error || fresh <= table->room)
         return error;
     since = system->clock_nanoseconds(system->state);

@@ -22,9 +22,7 @@
 #ifndef BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 #define BH_CUDA_DEVICE_DYCUCKOO_BY_REGION_H
 
-/* 2^bits buckets of a region. */
-#define BH_REGION_BITS_LEAST 5u
-#define BH_REGION_BITS_MOST 10u
+#define BH_REGION_BITS_LEAST 5u /* 2^bits buckets of a region */
 
 /* An entry of `order`: the row's number, its key's counter and, for a row that is not done, whether it is to
  * be listed rather than left over. */
@@ -58,7 +56,8 @@ typedef struct bh_cuda_left {
  */
 #define BH_DY_REGION_THREADS (BH_DY_BUCKET_BYTES == 64 ? 256u : 128u)
 #define BH_DY_REGION_BITS (BH_DY_BUCKET_BYTES == 64 ? 8u : 7u)
-#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 18560u)
+#define BH_DY_REGION_BITS_MOST (BH_DY_REGION_BITS + 2)
+#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 19840u)
 #define BH_DY_REGION_PLACE (BH_DY_BUCKET_BYTES + 16)
 #define BH_DY_REGION_PIECES (BH_DY_BUCKET_BYTES / 16)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
@@ -68,8 +67,8 @@ typedef struct bh_cuda_left {
 typedef struct BH_DY_REGION(desk) {
     BH_SCATTER(row) row[BH_DY_REGION_ROWS];
     unsigned char place[BH_DY_REGION_THREADS][BH_DY_REGION_PLACE];
-    uint32_t start[(1u << BH_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
-    uint16_t order[BH_DY_REGION_ROWS];               /* rows, bucket by bucket */
+    uint32_t start[(1u << BH_DY_REGION_BITS_MOST) + 1]; /* of each bucket's rows in `order` */
+    uint16_t order[BH_DY_REGION_ROWS];                  /* rows, bucket by bucket */
     uint32_t left[3];         /* rows left over, buckets that have some, rows to be listed */
     unsigned long long at[3]; /* where in their lists those go */
     uint32_t room;            /* whether there is room for every new key of the region */
@@ -83,7 +82,7 @@ BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geome
 {
     enum {
         EACH = (BH_DY_REGION_ROWS + BH_DY_REGION_THREADS - 1) / BH_DY_REGION_THREADS,
-        BUCKETS = (1u << BH_REGION_BITS_MOST) / BH_DY_REGION_THREADS
+        BUCKETS = (1u << BH_DY_REGION_BITS_MOST) / BH_DY_REGION_THREADS
     };
     typedef cub::BlockScan<uint32_t, BH_DY_REGION_THREADS> scan;
     __shared__ typename scan::TempStorage scanning;
@@ -292,7 +291,7 @@ __global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64
             continue;
         bh_scatter_bring_words(d->row->word, rows.rows + region * rows.room * BH_SCATTER_ROW_WORDS,
                                count * BH_SCATTER_ROW_WORDS, BH_DY_REGION_THREADS);
-        for (i = threadIdx.x; i <= 1u << BH_REGION_BITS_MOST; i += BH_DY_REGION_THREADS)
+        for (i = threadIdx.x; i <= 1u << BH_DY_REGION_BITS_MOST; i += BH_DY_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
             BH_DY_REGION(take_room)(job, d, count);
@@ -387,7 +386,8 @@ typedef struct bh_region_plan {
 /* Chooses the regions' size, from 2^bits buckets, so that none gets more than `room` rows (on average *mean or fewer), and two
  * scatters have enough destinations. Answers 0 when there is no such size. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t bits,
-                                uint32_t room, bh_region_plan *plan, double *mean)
+                                uint32_t bits_most, uint32_t room, bh_region_plan *plan,
+                                double *mean)
 {
     const uint64_t most = BH_SCATTER_REGIONS_MOST;
     uint64_t least = UINT64_MAX, buckets;
@@ -404,7 +404,7 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     each = (double)count / geometry->subtables / (double)least;
     while (bits > BH_REGION_BITS_LEAST && bh_scatter_most(each * (1u << bits)) > room)
         bits--;
-    while (bits < BH_REGION_BITS_MOST && (plan->buckets >> bits) + geometry->subtables > most)
+    while (bits < bits_most && (plan->buckets >> bits) + geometry->subtables > most)
         bits++;
     plan->regions = bh_dy_regions_of(geometry, bits);
     *mean = each * (1u << bits);
@@ -413,7 +413,7 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
 
 /* Measured: where most keys are there, calls of fewer elements, and all calls with buckets of two lines, are as
  * fast one by one without locks (present.h). */
-#define BH_REGIONS_PRESENT (UINT64_C(1) << 22)
+#define BH_REGIONS_PRESENT (UINT64_C(1) << 24)
 
 /* Whether the schedule is wanted, or pays, for `count` elements. */
 static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t buckets,
@@ -443,7 +443,8 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
     double mean;
 
     if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
-        !bh_region_fit(geometry, count, BH_DY_REGION_BITS, BH_DY_REGION_ROWS, plan, &mean) ||
+        !bh_region_fit(geometry, count, BH_DY_REGION_BITS, BH_DY_REGION_BITS_MOST,
+                       BH_DY_REGION_ROWS, plan, &mean) ||
         !bh_region_pays(known, count, plan->buckets, BH_DY_BUCKET_BYTES))
         return 0;
     plan->left.counts =
@@ -544,6 +545,7 @@ int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job
 #undef BH_DY_BUCKET_BYTES
 #undef BH_DY_REGION_THREADS
 #undef BH_DY_REGION_BITS
+#undef BH_DY_REGION_BITS_MOST
 #undef BH_DY_REGION_BYTES
 #undef BH_DY_REGION_PLACE
 #undef BH_DY_REGION_PIECES
