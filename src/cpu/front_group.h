@@ -14,12 +14,6 @@
 #define BH_FRONT_AHEAD 7u
 #define BH_FRONT_RING 8u
 
-/* Lines of tables that take more bytes come from beyond the caches. Where the boundary is matters little: lines of
- * a last cache come as fast in both ways. */
-#ifndef BH_FRONT_FAR_BYTES
-#define BH_FRONT_FAR_BYTES (16u << 20)
-#endif
-
 /* Fewer elements are left to the window. */
 #ifndef BH_FRONT_LEAST
 #define BH_FRONT_LEAST 32u

@@ -22,8 +22,7 @@
  *
  * An include-template like schedule.h. The design's include-template BH_DESIGN_AIMS defines
  *
- *     BH_OF_DESIGN(front)      what aiming needs of the geometry, in registers; BH_OF_DESIGN(front_of). `far` says
- *                              whether the table has more than BH_FRONT_FAR_BYTES
+ *     BH_OF_DESIGN(front)      what aiming needs of the geometry, in registers; BH_OF_DESIGN(front_of)
  *     BH_OF_DESIGN(aims)       where the keys of a group live: line[round][i] is the line that key i asks for
  *     BH_DESIGN(front_fits)    whether slices of this table go through the front
  *     BH_DESIGN(aim)           finds the places of a group
@@ -37,11 +36,10 @@
 
 #include "cpu/front_group.h"
 
-/* Takes aim at a group's lines. `round` is a constant. */
+/* Takes aim at a group's lines. `round` is a constant, and mostly `far`, too. */
 BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
-                               int to_write, BH_OF_DESIGN(aims) *aims)
+                               int to_write, int far, BH_OF_DESIGN(aims) *aims)
 {
-    const uint32_t far = front->far;
     uint32_t i;
 
     BH_DESIGN(aim)(front, keys, round, aims);
@@ -95,7 +93,7 @@ BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint3
 }
 
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
- * are left to `left`, and answers how many. `far`, a constant, is what the front says. */
+ * are left to `left`, and answers how many. `far`, a constant, says where they lie. */
 BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
                                       const BH_OF_DESIGN(front) *shared_front, int far,
                                       uint32_t total, uint16_t *left)
@@ -111,7 +109,7 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
 
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, next);
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, far, next);
     }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
@@ -140,12 +138,13 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
+    const int far = (slice.hints & BH_HINT_FAR) != 0;
     uint32_t aimed = 0, first, count = 0, i;
 
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
 
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, far, next);
     }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
@@ -153,9 +152,9 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
         uint8_t outcomes[BH_FRONT_GROUP];
 
         if (aimed < total)
-            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, next);
+            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, far, next);
         aimed += BH_FRONT_GROUP;
-        if (front.far && first + BH_FRONT_GROUP < total)
+        if (far && first + BH_FRONT_GROUP < total)
             BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING]);
 #pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
@@ -205,7 +204,8 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESI
                 aiming->names[i] = list[aimed + i < total ? aimed + i : total - 1];
                 aiming->keys[i] = ((const BH_KEY *)slice.keys)[aiming->names[i]];
             }
-            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND, &aiming->aims);
+            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND,
+                                (slice.hints & BH_HINT_FAR) != 0, &aiming->aims);
         }
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
             const uint32_t at = looking->names[i];
@@ -234,8 +234,10 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
 
     switch (kind) {
     case BH_FIND:
-        count = front.far ? BH_DESIGN(look_up_all)(slice, &front, 1, at, slice->list)
-                          : BH_DESIGN(look_up_all)(slice, &front, 0, at, slice->list);
+        if (slice->hints & BH_HINT_FAR)
+            count = BH_DESIGN(look_up_all)(slice, &front, 1, at, slice->list);
+        else
+            count = BH_DESIGN(look_up_all)(slice, &front, 0, at, slice->list);
         break;
     case BH_INSERT: count = BH_DESIGN(change_all)(slice, &front, BH_INSERT, at, slice->list); break;
     case BH_ERASE: count = BH_DESIGN(change_all)(slice, &front, BH_ERASE, at, slice->list); break;

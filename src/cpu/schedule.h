@@ -41,16 +41,21 @@
  * to 8% slower, 128 finds 8% slower; 64 leaves room for memory that serves more lines at once. */
 #define BH_WINDOW 64u
 
-/* Prefetches a region of near memory; answers its address, which is the region's offset. */
-BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write)
+/* Prefetches a region of near memory; answers its address, which is the region's offset. `far`, a constant, says that
+ * it comes from beyond the caches. */
+BH_FN uint64_t bh_schedule_bring(bh_region region, int to_write, int far)
 {
     uint32_t at;
 
     for (at = 0; at < region.bytes; at += 64) {
+        const void *line = (const void *)(uintptr_t)(region.offset + at);
+
         if (to_write)
-            bh_bring_to_write((const void *)(uintptr_t)(region.offset + at));
+            bh_bring_to_write(line);
+        else if (far)
+            bh_bring_far(line);
         else
-            bh_bring((const void *)(uintptr_t)(region.offset + at));
+            bh_bring(line);
     }
     return region.offset;
 }
@@ -69,9 +74,20 @@ typedef struct BH_DESIGN(flight) {
     BH_DESIGN(op) op;
 } BH_DESIGN(flight);
 
+/* Whether operations of a kind may write to the regions that they ask for. */
+BH_FN int BH_DESIGN(writes)(uint32_t kind)
+{
+#ifdef BH_DESIGN_LOOKUPS_ONLY
+    (void)kind;
+    return 0;
+#else
+    return kind != BH_FIND;
+#endif
+}
+
 /* Has the region brought that an operation goes on with. The operation holds no other region. */
 BH_FN void BH_DESIGN(bring)(const bh__slice *slice, BH_DESIGN(flight) *flight, bh_region region,
-                            int to_write)
+                            int to_write, int far)
 {
 #ifdef BH_DESIGN_TIERS
     flight->wanted = region;
@@ -83,7 +99,7 @@ BH_FN void BH_DESIGN(bring)(const bh__slice *slice, BH_DESIGN(flight) *flight, b
     }
 #endif
     (void)slice;
-    flight->region = bh_schedule_bring(region, to_write);
+    flight->region = bh_schedule_bring(region, to_write, far);
 }
 
 /* Whether the operation's region is there; asks the bringer again where it was not. */
@@ -91,7 +107,7 @@ BH_FN int BH_DESIGN(is_there)(const bh__slice *slice, BH_DESIGN(flight) *flight,
 {
 #ifdef BH_DESIGN_TIERS
     if (!flight->region)
-        BH_DESIGN(bring)(slice, flight, flight->wanted, to_write);
+        BH_DESIGN(bring)(slice, flight, flight->wanted, to_write, 0);
     return flight->region != 0;
 #else
     (void)slice;
@@ -118,9 +134,10 @@ BH_FN void BH_DESIGN(let_go)(const bh__slice *slice, const BH_DESIGN(flight) *fl
 }
 
 /* Steps an operation, if its region is there, and has the next region brought. */
-BH_FN bh_answer BH_DESIGN(advance)(bh__slice *slice, BH_DESIGN(flight) *flight, uint32_t kind)
+BH_FN bh_answer BH_DESIGN(advance)(bh__slice *slice, BH_DESIGN(flight) *flight, uint32_t kind,
+                                   int far)
 {
-    const int to_write = kind != BH_FIND;
+    const int to_write = BH_DESIGN(writes)(kind);
     bh_answer answer = BH_RETRY;
 #ifdef BH_DESIGN_TIERS
     bh_region next = {0, 0, BH_TIER_NEAR}; /* gcc does not see that NEXT sets it */
@@ -133,12 +150,12 @@ BH_FN bh_answer BH_DESIGN(advance)(bh__slice *slice, BH_DESIGN(flight) *flight, 
     if (answer != BH_RETRY)
         BH_DESIGN(let_go)(slice, flight, to_write);
     if (answer == BH_NEXT)
-        BH_DESIGN(bring)(slice, flight, next, to_write);
+        BH_DESIGN(bring)(slice, flight, next, to_write, far);
     return answer;
 }
 
 /* Begins the next element of the slice in a place of the window. */
-BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t index,
+BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, int far, uint32_t index,
                              BH_DESIGN(flight) *flight)
 {
     uint32_t at = slice->listed ? slice->list[index] : index;
@@ -152,15 +169,15 @@ BH_FN void BH_DESIGN(launch)(const bh__slice *slice, uint32_t kind, uint32_t ind
     else
 #endif
         region = BH_DESIGN(begin)(slice, &flight->op, at, kind);
-    BH_DESIGN(bring)(slice, flight, region, kind != BH_FIND);
+    BH_DESIGN(bring)(slice, flight, region, BH_DESIGN(writes)(kind), far);
 }
 
 /*
- * Runs a slice; `kind` is a constant: a bh_op, or BH_KIND_MIXED. It works on a copy of the slice
+ * Runs a slice; `kind` is a constant: a bh_op, or BH_KIND_MIXED; so is `far`. It works on a copy of the slice
  * that nobody else can point to, so that the compiler keeps its fields in registers while bytes
  * are written to outcomes.
  */
-BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
+BH_FN void BH_DESIGN(run_window)(bh__slice *shared, uint32_t kind, int far)
 {
     BH_DESIGN(flight) window[BH_WINDOW];
     bh__slice slice = *shared;
@@ -172,10 +189,10 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
     slice.target = BH_TARGET_NAME;
     slice.stalled = 0;
     for (begun = 0; begun < flying; begun++)
-        BH_DESIGN(launch)(&slice, kind, begun, &window[begun]);
+        BH_DESIGN(launch)(&slice, kind, far, begun, &window[begun]);
     while (end != window) {
         uint32_t op = kind == BH_KIND_MIXED ? flight->op.op : kind;
-        bh_answer answer = BH_DESIGN(advance)(&slice, flight, op);
+        bh_answer answer = BH_DESIGN(advance)(&slice, flight, op, far);
 
         if (answer == BH_NEXT) {
             waits = 0;
@@ -199,7 +216,7 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
                 slice.list[slice.stalled++] = (uint16_t)flight->op.at;
             }
             if (begun < total) {
-                BH_DESIGN(launch)(&slice, kind, begun++, flight);
+                BH_DESIGN(launch)(&slice, kind, far, begun++, flight);
             } else {
                 /* The last operation moves into the gap, and is the next to be stepped. */
                 *flight = *--end;
@@ -210,6 +227,16 @@ BH_FN void BH_DESIGN(run)(bh__slice *shared, uint32_t kind)
         flight = flight + 1 < end ? flight + 1 : window;
     }
     *shared = slice;
+}
+
+/* The same, where the slice's hints say whether its lines come from beyond the caches. Only lookups gain by that. A test
+ * of the hint for each line would cost them one instruction in twenty, so there are two loops (docs/decisions/0019). */
+BH_FN void BH_DESIGN(run)(bh__slice *slice, uint32_t kind)
+{
+    if (!BH_DESIGN(writes)(kind) && (slice->hints & BH_HINT_FAR))
+        BH_DESIGN(run_window)(slice, kind, 1);
+    else
+        BH_DESIGN(run_window)(slice, kind, 0);
 }
 
 /*
@@ -226,7 +253,7 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
     slice->target = BH_TARGET_NAME;
     slice->stalled = 0;
     while (begun < total && begun < BH_WINDOW) {
-        BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun, &window[begun]);
+        BH_DESIGN(launch)(slice, BH_KIND_MIXED, 0, begun, &window[begun]);
         begun++;
     }
     for (done = 0; done < total; done++) {
@@ -234,7 +261,7 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         bh_answer answer;
 
         do {
-            answer = BH_DESIGN(advance)(slice, flight, flight->op.op);
+            answer = BH_DESIGN(advance)(slice, flight, flight->op.op, 0);
             if (answer == BH_RETRY && ++waits % 64 == 0)
                 slice->system->yield(slice->system->state);
         } while (answer == BH_NEXT || answer == BH_RETRY);
@@ -243,13 +270,13 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
         if (slice->outcomes)
             slice->outcomes[flight->op.at] = flight->op.outcome;
         if (begun < total)
-            BH_DESIGN(launch)(slice, BH_KIND_MIXED, begun++, flight);
+            BH_DESIGN(launch)(slice, BH_KIND_MIXED, 0, begun++, flight);
     }
     /* The operation that stalled has let go of its region already; those begun behind it have not. */
     for (at = done + 1; at < begun; at++) {
         const BH_DESIGN(flight) *flight = &window[at % BH_WINDOW];
 
-        BH_DESIGN(let_go)(slice, flight, flight->op.op != BH_FIND);
+        BH_DESIGN(let_go)(slice, flight, BH_DESIGN(writes)(flight->op.op));
     }
     for (; done < total; done++)
         slice->list[slice->stalled++] = slice->listed ? slice->list[done] : (uint16_t)done;

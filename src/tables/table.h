@@ -67,6 +67,12 @@ typedef struct bh__scratch {
     uint64_t bytes;
 } bh__scratch;
 
+/* Lines of a table that takes more bytes come from beyond the caches. Where the boundary is matters little: lines
+ * of a last cache come as fast in both ways (docs/decisions/0019). A build for tests has none that is near. */
+#ifndef BH_FAR_BYTES
+#define BH_FAR_BYTES (16u << 20)
+#endif
+
 /* Hints of a slice. */
 #define BH_HINT_TURNOVER 1u /* many keys have been erased: see bh__hints_of */
 #define BH_HINT_LATER 2u    /* an operation stalls instead of searching for a place */
@@ -77,6 +83,7 @@ typedef struct bh__scratch {
  * that is there stays where it is until it is erased, and is acted on without a lock. A target has it that
  * has BH_RUNS_ALIKE. */
 #define BH_HINT_ALIKE 32u
+#define BH_HINT_FAR 64u /* the table has more than BH_FAR_BYTES */
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
@@ -569,12 +576,14 @@ static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
 }
 
 /* The hints of a slice that begins now: whether so many keys have been erased that homes may have room
- * again while their guests still live elsewhere. The fraction was chosen, not tuned. */
+ * again while their guests still live elsewhere (the fraction was chosen, not tuned), and whether the table is
+ * large. */
 static inline uint32_t bh__hints_of(const bh_table *table)
 {
     const uint64_t erases = bh__atomic_load(&table->erases, __ATOMIC_RELAXED);
 
-    return erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0;
+    return (erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0) |
+           (table->bytes[BH_TIER_NEAR] > BH_FAR_BYTES ? BH_HINT_FAR : 0);
 }
 
 /* Enters what a slice did into the table's counts. */

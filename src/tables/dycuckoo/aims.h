@@ -24,7 +24,6 @@ typedef struct bh_dy_front {
     bh_seed seed;
     uint64_t base;
     uint32_t subtables;
-    uint32_t far;
     bh_vec_table lines;
     bh_vec_table masks;
     bh_vec_table doublings;
@@ -40,7 +39,6 @@ BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
 {
     uint64_t lines[BH_DY_SUBTABLES_MOST], masks[BH_DY_SUBTABLES_MOST];
     uint64_t doublings[BH_DY_SUBTABLES_MOST];
-    uint64_t buckets = 0;
     bh_dy_front front;
     uint32_t i;
 
@@ -50,12 +48,10 @@ BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
         lines[i] = is ? geometry->subtable[i].lines : 0;
         masks[i] = is ? geometry->subtable[i].mask : 0;
         doublings[i] = is ? geometry->subtable[i].doublings : 0;
-        buckets += is ? geometry->base << geometry->subtable[i].doublings : 0;
     }
     front.seed = geometry->seed;
     front.base = geometry->base;
     front.subtables = geometry->subtables;
-    front.far = buckets * BH_DY_LINE > BH_FRONT_FAR_BYTES;
     front.lines = bh_vec_table_load(lines);
     front.masks = bh_vec_table_load(masks);
     front.doublings = bh_vec_table_load(doublings);

@@ -66,6 +66,7 @@ static void locate(const bh_table *table, const chunk *c, uint64_t runs)
     job.system = &table->backend->system;
     job.keys = bh__pointer(c->unique);
     job.places = (uint64_t *)bh__pointer(c->places);
+    job.hints = bh__hints_of(table);
     bh__hf_pass(table, BH_HF_PASS_LOCATE, &job, runs, BH_SLICE_MOST);
 }
 

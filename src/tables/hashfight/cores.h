@@ -18,6 +18,7 @@ BH_FN void BH_DESIGN(locate)(void *argument, uint64_t first, uint64_t count)
     slice.list = 0;
     slice.listed = 0;
     slice.op = BH_FIND;
+    slice.hints = (uint32_t)job->hints;
     for (done = 0; done < count; done += slice.count) {
         slice.keys = (const BH_KEY *)job->keys + first + done;
         slice.values_out = job->places + first + done;

@@ -52,7 +52,7 @@ typedef struct BH_HF(aim) {
 } BH_HF(aim);
 
 BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
-                           uint64_t round, uint32_t at, int bits, BH_HF(aim) *aim)
+                           uint64_t round, uint32_t at, int bits, int far, BH_HF(aim) *aim)
 {
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
     const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS);
@@ -61,7 +61,10 @@ BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh
     aim->key = key;
     aim->slot = slot;
     aim->key_at = BH_HF(key_at)(g, slot);
-    bh_bring(aim->key_at);
+    if (far)
+        bh_bring_far(aim->key_at);
+    else
+        bh_bring(aim->key_at);
     if (bits)
         bh_bring(bh_hf_at(g->contested + slot / 64 * 8));
 }
@@ -93,19 +96,19 @@ BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, co
  * found. */
 BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
                                   const bh_seed *seed, uint64_t round, const uint16_t *in,
-                                  uint32_t first, uint32_t total, int bits, uint16_t *out,
+                                  uint32_t first, uint32_t total, int bits, int far, uint16_t *out,
                                   uint32_t *found)
 {
     BH_HF(aim) window[BH_HF_AHEAD], *aim = window;
     uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, hits = 0, on, i;
 
     for (i = 0; i < ahead; i++)
-        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, window + i);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, far, window + i);
     for (; i < total; i++) {
         out[left] = (uint16_t)aim->at;
         hits += BH_HF(look)(slice, g, aim, bits, &on);
         left += on;
-        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, aim);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, far, aim);
         aim = aim + 1 < window + BH_HF_AHEAD ? aim + 1 : window;
     }
     for (i = 0; i < ahead; i++) {
@@ -127,9 +130,8 @@ BH_FN int BH_HF(front_fits)(const bh__slice *slice)
            geometry->generation[0].rounds;
 }
 
-/* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have
- * been found missing so far. */
-BH_FN uint32_t BH_HF(front)(const bh__slice *shared, uint16_t *list)
+/* Looks up a slice that fits. `far`, a constant, says where the lines lie; the bits mostly lie in cache. */
+BH_FN uint32_t BH_HF(front_of)(const bh__slice *shared, int far, uint16_t *list)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
     const bh__slice slice = *shared;
@@ -140,18 +142,30 @@ BH_FN uint32_t BH_HF(front)(const bh__slice *shared, uint16_t *list)
     uint32_t left, found, blind;
     uint64_t round;
 
-    left = BH_HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, list, &found);
+    left = BH_HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, far, list, &found);
     blind = first - left - found <= BH_HF_SAMPLE_GONE;
     if (blind)
-        left += BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, list + left, &found);
+        left +=
+            BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, far, list + left, &found);
     else
-        left += BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, list + left, &found);
+        left +=
+            BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, far, list + left, &found);
     for (round = 1; round < g.rounds && left >= BH_HF_FRONT_LEAST; round++)
         if (blind && round < BH_HF_ROUNDS_BLIND)
-            left = BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, list, &found);
+            left =
+                BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, far, list, &found);
         else
-            left = BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, list, &found);
+            left =
+                BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, far, list, &found);
     return left;
+}
+
+/* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have
+ * been found missing so far. */
+BH_FN uint32_t BH_HF(front)(const bh__slice *slice, uint16_t *list)
+{
+    return slice->hints & BH_HINT_FAR ? BH_HF(front_of)(slice, 1, list)
+                                      : BH_HF(front_of)(slice, 0, list);
 }
 
 #undef BH_HF

@@ -213,6 +213,7 @@ typedef struct bh_hf_locate {
     const bh_system *system;
     const void *keys;
     uint64_t *places;
+    uint64_t hints; /* of a slice */
 } bh_hf_locate;
 
 /*

@@ -70,7 +70,7 @@ typedef struct BH_ST(candidate) {
 
 /* Aims at the line-th line of the key's path. */
 BH_FN void BH_ST(take_aim)(const bh__slice *slice, const bh_st_geometry *g, uint32_t at,
-                           uint32_t line, int turnover, BH_ST(aim) * aim)
+                           uint32_t line, int turnover, int far, BH_ST(aim) * aim)
 {
     const bh_hash h = bh_hash_key(((const BH_KEY *)slice->keys)[at], &g->seed);
 
@@ -83,7 +83,10 @@ BH_FN void BH_ST(take_aim)(const bh__slice *slice, const bh_st_geometry *g, uint
                     aim->part->units;
     aim->start = (uint32_t)h.two % BH_ST_WORDS;
     aim->ready = bh_st_ready(g, &h);
-    bh_bring(bh_st_at(aim->part->board + aim->line * BH_ST_LINE));
+    if (far)
+        bh_bring_far(bh_st_at(aim->part->board + aim->line * BH_ST_LINE));
+    else
+        bh_bring(bh_st_at(aim->part->board + aim->line * BH_ST_LINE));
     if (turnover)
         bh_bring(bh_st_at(aim->part->bounds + aim->home));
 }
@@ -112,7 +115,7 @@ BH_FN uint64_t BH_ST(look_once)(const BH_ST(aim) * aim, uint32_t round, int turn
 }
 
 /* Says in which slot a candidate may be, and asks for it. */
-BH_FN void BH_ST(place_once)(const BH_ST(aim) * aim, BH_ST(candidate) * c)
+BH_FN void BH_ST(place_once)(const BH_ST(aim) * aim, int far, BH_ST(candidate) * c)
 {
     const uint32_t first = bh_first64(c->tickets);
     const uint64_t word = aim->line * BH_ST_WORDS + bh_st_within(aim->start, first / 8);
@@ -121,7 +124,10 @@ BH_FN void BH_ST(place_once)(const BH_ST(aim) * aim, BH_ST(candidate) * c)
     c->slot = aim->part->slots + ((word * 8 + first % 8) << BH_ST_SHIFT);
     c->bit = first % 8 * 8;
     c->ready = (uint8_t)aim->ready;
-    bh_bring(bh_st_at(c->slot));
+    if (far)
+        bh_bring_far(bh_st_at(c->slot));
+    else
+        bh_bring(bh_st_at(c->slot));
 }
 
 /* Writes the key's outcome and value. Answers whether that decides: the key is in the slot, or it was absent when the
@@ -157,9 +163,10 @@ BH_FN uint32_t BH_ST(compare_once)(const bh__slice *slice, const BH_ST(candidate
 
 /* One line of the paths of the keys in[0 .. total) or, where `in` is NULL, of all. Writes the names of keys that must
  * go on to the next line to `out`, which may be `in`, and answers how many; and of those that the window must look up
- * to the places before `rest`, which moves. `turnover` is a constant. */
+ * to the places before `rest`, which moves. `turnover` and `far` are constants. */
 BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, uint32_t line, const uint16_t *in,
-                                 uint32_t total, int turnover, uint16_t *out, uint16_t **rest)
+                                 uint32_t total, int turnover, int far, uint16_t *out,
+                                 uint16_t **rest)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
     BH_ST(aim) aims[2][BH_ST_BLOCK];
@@ -181,7 +188,7 @@ BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, uint32_t line, const ui
 
         for (i = 0; i < size; i++) {
             names[now][i] = (uint16_t)(in ? in[first + i] : first + i);
-            BH_ST(take_aim)(slice, g, names[now][i], line, turnover, &aims[now][i]);
+            BH_ST(take_aim)(slice, g, names[now][i], line, turnover, far, &aims[now][i]);
         }
         sizes[now] = size;
         for (i = 0; i < counts[round % 3]; i++) {
@@ -203,7 +210,7 @@ BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, uint32_t line, const ui
             count += c->tickets != 0;
         }
         for (i = 0; i < count; i++)
-            BH_ST(place_once)(&aims[last][asking[i].of], &asking[i]);
+            BH_ST(place_once)(&aims[last][asking[i].of], far, &asking[i]);
         counts[(round + 2) % 3] = count;
         sizes[last] = 0;
     }
@@ -212,15 +219,15 @@ BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, uint32_t line, const ui
 }
 
 /* Looks up a slice: line after line of the paths of keys that are not decided, while they are many. */
-BH_FN uint32_t BH_ST(front_of)(const bh__slice *shared, uint16_t *list, int turnover)
+BH_FN uint32_t BH_ST(front_of)(const bh__slice *shared, uint16_t *list, int turnover, int far)
 {
     /* A copy that nobody else can point to stays in registers while results are written. */
     const bh__slice slice = *shared;
     uint16_t undecided[BH_SLICE_MOST + 1], *rest = undecided + BH_SLICE_MOST + 1;
-    uint32_t left = BH_ST(front_line)(&slice, 0, 0, slice.count, turnover, list, &rest), line;
+    uint32_t left = BH_ST(front_line)(&slice, 0, 0, slice.count, turnover, far, list, &rest), line;
 
     for (line = 1; line < BH_ST_FRONT_LINES && left >= BH_ST_FRONT_LEAST; line++)
-        left = BH_ST(front_line)(&slice, line, list, left, turnover, list, &rest);
+        left = BH_ST(front_line)(&slice, line, list, left, turnover, far, list, &rest);
     for (; rest < undecided + BH_SLICE_MOST + 1; rest++)
         list[left++] = *rest;
     return left;
@@ -240,8 +247,11 @@ BH_FN int BH_ST(front_fits)(const bh__slice *slice)
  * so far. */
 BH_FN uint32_t BH_ST(front)(const bh__slice *slice, uint16_t *list)
 {
-    return ((const bh_st_geometry *)slice->geometry)->turnover ? BH_ST(front_of)(slice, list, 1)
-                                                               : BH_ST(front_of)(slice, list, 0);
+    const uint64_t turnover = ((const bh_st_geometry *)slice->geometry)->turnover;
+
+    if (slice->hints & BH_HINT_FAR)
+        return turnover ? BH_ST(front_of)(slice, list, 1, 1) : BH_ST(front_of)(slice, list, 0, 1);
+    return turnover ? BH_ST(front_of)(slice, list, 1, 0) : BH_ST(front_of)(slice, list, 0, 0);
 }
 
 #undef BH_ST
