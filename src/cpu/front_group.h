@@ -12,7 +12,7 @@
 /* A group is looked at when so many later ones have taken aim, so BH_FRONT_AHEAD * BH_FRONT_GROUP lines are on
  * their way at a time. The ring holds these groups and the one that takes aim. */
 #define BH_FRONT_AHEAD 7u
-#define BH_FRONT_RING 8u
+#define BH_FRONT_RING (BH_FRONT_AHEAD + 1)
 
 /* Fewer elements are left to the window. */
 #ifndef BH_FRONT_LEAST
