@@ -12,7 +12,7 @@
 /* A group is looked at when so many later ones have taken aim, so BH_FRONT_AHEAD * BH_FRONT_GROUP lines are on
  * their way at a time. The ring holds these groups and the one that takes aim. */
 #define BH_FRONT_AHEAD 7u
-#define BH_FRONT_RING 8u
+#define BH_FRONT_RING (BH_FRONT_AHEAD + 1)
 
 /* Fewer elements are left to the window. */
 #ifndef BH_FRONT_LEAST
@@ -23,6 +23,20 @@
 #ifndef BH_FRONT_AGAIN_LEAST
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
+
+/* How lines are asked for: to be read or written, from near; to be either, from beyond the caches; and those again,
+ * when they come to be written. */
+typedef enum bh_asks { BH_ASKS_TO_READ, BH_ASKS_TO_WRITE, BH_ASKS_FAR, BH_ASKS_OWN } bh_asks;
+
+BH_FN void bh_ask(const void *line, bh_asks how)
+{
+    switch (how) {
+    case BH_ASKS_TO_READ: bh_bring(line); break;
+    case BH_ASKS_TO_WRITE: bh_bring_to_write(line); break;
+    case BH_ASKS_FAR: bh_bring_far(line); break;
+    case BH_ASKS_OWN: bh_own(line); break;
+    }
+}
 
 /* Outcomes of a group stand in one word of eight bytes. */
 #if BH_FRONT_GROUP > 8

@@ -26,6 +26,7 @@
  *     BH_OF_DESIGN(aims)       where the keys of a group live: line[round][i] is the line that key i asks for
  *     BH_DESIGN(front_fits)    whether slices of this table go through the front
  *     BH_DESIGN(aim)           finds the places of a group
+ *     BH_DESIGN(ask)           asks for the lines of one place, or only for that of its keys
  *     BH_DESIGN(look_up)       looks up a group's keys in round 0; asks for the lines of another group
  *     BH_DESIGN(try_change)    tries another operation on one key in round 0
  *     BH_DESIGN(tries_again)   whether there is a round 1
@@ -38,32 +39,27 @@
 
 /* Takes aim at a group's lines. `round` is a constant, and mostly `far`, too. */
 BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
-                               int to_write, int far, BH_OF_DESIGN(aims) *aims)
+                               int to_write, int values, int far, BH_OF_DESIGN(aims) *aims)
 {
     uint32_t i;
 
     BH_DESIGN(aim)(front, keys, round, aims);
 #pragma GCC unroll 8
-    for (i = 0; i < BH_FRONT_GROUP; i++) {
-        const void *line = (const void *)(uintptr_t)aims->line[round][i];
-
-        if (far)
-            bh_bring_far(line);
-        else if (to_write)
-            bh_bring_to_write(line);
-        else
-            bh_bring(line);
-    }
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        BH_DESIGN(ask)(aims->line[round][i], values,
+                       far        ? BH_ASKS_FAR
+                       : to_write ? BH_ASKS_TO_WRITE
+                                  : BH_ASKS_TO_READ);
 }
 
 /* Asks for the lines of round 0 again, now to write them. */
-BH_FN void BH_DESIGN(own)(const BH_OF_DESIGN(aims) *aims)
+BH_FN void BH_DESIGN(own)(const BH_OF_DESIGN(aims) *aims, int values)
 {
     uint32_t i;
 
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++)
-        bh_own((const void *)(uintptr_t)aims->line[0][i]);
+        BH_DESIGN(ask)(aims->line[0][i], values, BH_ASKS_OWN);
 }
 
 /* Writes the answers of a group of lookups, from element `first` on. Keys that were not found leave their values as
@@ -92,40 +88,52 @@ BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint3
     }
 }
 
+/* Looks up a group. Where `wants` is 0 nobody wants the values; it is a constant. Where `expected` is 0 the keys have
+ * probably no values: these are loaded, and the next group's asked for, only when a key was found. */
+BH_FN uint32_t BH_DESIGN(look_up_group)(const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys,
+                                        const BH_OF_DESIGN(aims) *next, int wants, int expected,
+                                        int far, BH_VALUE *values, uint32_t *open)
+{
+    uint32_t found;
+
+    if (!wants || !expected) {
+        found = BH_DESIGN(look_up)(aims, keys, next, 0, far, values, open);
+        if (!wants || !found)
+            return found;
+    }
+    return BH_DESIGN(look_up)(aims, keys, next, 1, far, values, open);
+}
+
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
- * are left to `left`, and answers how many. `far`, a constant, says where they lie. */
+ * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
+ * group before was found; `wants` as in look_up_group. `far`, a constant too, says where the lines lie. */
 BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
-                                      const BH_OF_DESIGN(front) *shared_front, int far,
+                                      const BH_OF_DESIGN(front) *shared_front, int wants, int far,
                                       uint32_t total, uint16_t *left)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
     const BH_OF_DESIGN(front) front = *shared_front;
     const bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
-    BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     BH_VALUE values[BH_FRONT_GROUP] = {0};
-    uint32_t aimed = 0, first, count = 0, found, open;
+    uint32_t aimed = 0, first, count = 0, found = 1, open;
 
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
-        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
-
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, far, next);
-    }
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, wants, far, &ring[aimed / BH_FRONT_GROUP]);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
-
-        if (aimed < total) {
-            BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
-
+        if (aimed < total)
             BH_DESIGN(aim)(&front, keys + aimed, 0, next);
-            aimed += BH_FRONT_GROUP;
-            found = BH_DESIGN(look_up)(aims, keys + first, next, far, values, &open);
-        } else {
-            found = BH_DESIGN(look_up)(aims, keys + first, 0, far, values, &open);
-        }
+        else
+            next = aims; /* asks for lines that are there already */
+        aimed += BH_FRONT_GROUP;
+        found = BH_DESIGN(look_up_group)(aims, keys + first, next, wants, !BH_APART || found, far,
+                                         values, &open);
         BH_DESIGN(answer_group)(&slice, first, found, values);
         for (; open; open &= open - 1)
             left[count++] = (uint16_t)(first + bh_first(open));
+        next = aims;
+        aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
     }
     return count;
 }
@@ -137,25 +145,23 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     const BH_OF_DESIGN(front) front = *shared_front;
     bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
-    BH_OF_DESIGN(aims) ring[BH_FRONT_RING];
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     uint32_t aimed = 0, first, count = 0, i;
 
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
-        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
-
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, far, next);
+        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far,
+                            &ring[aimed / BH_FRONT_GROUP]);
     }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        const BH_OF_DESIGN(aims) *const aims = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
-        BH_OF_DESIGN(aims) *const next = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
         uint8_t outcomes[BH_FRONT_GROUP];
 
         if (aimed < total)
-            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, far, next);
+            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far, next);
         aimed += BH_FRONT_GROUP;
         if (far && first + BH_FRONT_GROUP < total)
-            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING]);
+            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING],
+                           !BH_OP_ERASES(kind));
 #pragma GCC unroll 8
         for (i = 0; i < BH_FRONT_GROUP; i++) {
             BH_DESIGN(op) op;
@@ -166,6 +172,8 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
                 left[count++] = (uint16_t)(first + i);
             outcomes[i] = op.outcome;
         }
+        next = aims;
+        aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
         if (slice.outcomes) {
             __builtin_memcpy(slice.outcomes + first, outcomes, sizeof outcomes);
             if (first % 64 == 0)
@@ -190,6 +198,7 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESI
 {
     BH_DESIGN(group) ring[BH_FRONT_RING];
     bh__slice slice = *shared;
+    const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
     uint32_t aimed = 0, first, count = 0, i;
 
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
@@ -204,7 +213,7 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESI
                 aiming->names[i] = list[aimed + i < total ? aimed + i : total - 1];
                 aiming->keys[i] = ((const BH_KEY *)slice.keys)[aiming->names[i]];
             }
-            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND,
+            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND, values,
                                 (slice.hints & BH_HINT_FAR) != 0, &aiming->aims);
         }
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
@@ -235,9 +244,13 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
     switch (kind) {
     case BH_FIND:
         if (slice->hints & BH_HINT_FAR)
-            count = BH_DESIGN(look_up_all)(slice, &front, 1, at, slice->list);
+            count = BH_APART && !slice->values_out
+                        ? BH_DESIGN(look_up_all)(slice, &front, 0, 1, at, slice->list)
+                        : BH_DESIGN(look_up_all)(slice, &front, 1, 1, at, slice->list);
         else
-            count = BH_DESIGN(look_up_all)(slice, &front, 0, at, slice->list);
+            count = BH_APART && !slice->values_out
+                        ? BH_DESIGN(look_up_all)(slice, &front, 0, 0, at, slice->list)
+                        : BH_DESIGN(look_up_all)(slice, &front, 1, 0, at, slice->list);
         break;
     case BH_INSERT: count = BH_DESIGN(change_all)(slice, &front, BH_INSERT, at, slice->list); break;
     case BH_ERASE: count = BH_DESIGN(change_all)(slice, &front, BH_ERASE, at, slice->list); break;

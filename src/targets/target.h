@@ -46,8 +46,10 @@
  *   bh_wanted32(key), bh_wanted64(key)        a key in the form in which the next two words want it
  *   bh_keys_match32(keys, count, wanted)      loads the `count` keys of a bucket that begin 8 bytes behind
  *   bh_keys_match64(keys, count, wanted)      the begin of a line, and compares them: bit 1 + i is set where
- *                                             key i is equal, and bit 0 and those above may be anything.
- *                                             The load is as that of bh_line_load. count is a constant
+ *                                             key i is equal. Bit 0 may be anything, and so may those
+ *                                             above, up to bit 7, or to bit 14 where count is more than
+ *                                             7; from there on all are 0. The load is as that of
+ *                                             bh_line_load. count is a constant
  *   bh_bring(p), bh_bring_to_write(p)   prefetch the line at p, of the table
  *   bh_bring_far(p)            the same, from beyond the caches, where many lines are on their way at a time
  *   bh_own(p)                  prefetches a line that bh_bring_far has asked for, and that is to be written soon

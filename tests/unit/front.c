@@ -4,8 +4,8 @@
  * all elements at once, which the front tries first, in the other a few at a time, which go to the window
  * alone. Elements of a call are different keys, so outcomes and values have to be the same, and so has what
  * the tables hold at the end. Keys that are there, that are not, and both; calls that are no multiple of a
- * group; all numbers of subtables; calls that want no outcomes or no values; tables that grow meanwhile,
- * with few guests and with many.
+ * group; all numbers of subtables; keys and values side by side and apart; calls that want no outcomes or no
+ * values; tables that grow meanwhile, with few guests and with many.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,14 +92,18 @@ static void both(const work *w, const uint8_t *mix, bh_op op, uint64_t from, uin
           (unsigned long long)n, w->key_bytes, w->value_bytes);
 }
 
-static void run(bh_context *context, uint32_t key_bytes, uint32_t value_bytes, uint32_t subtables,
-                double max_fill)
+static void run(bh_context *context, uint32_t key_bytes, uint32_t value_bytes, uint32_t apart,
+                uint32_t subtables, double max_fill)
 {
+    bh_experimental_options experimental;
     work w = {.key_bytes = key_bytes, .value_bytes = value_bytes};
     bh_table_options options = table_options(key_bytes, value_bytes, 64);
     rng numbers = random_start(key_bytes * 8 + value_bytes);
     pairs one, other;
 
+    bh_experimental_options_init(&experimental);
+    experimental.values_apart = apart;
+    options.experimental = &experimental;
     options.dycuckoo.subtables = subtables;
     options.max_fill = max_fill;
     options.seed = 11;
@@ -125,6 +129,11 @@ static void run(bh_context *context, uint32_t key_bytes, uint32_t value_bytes, u
                 both(&w, NULL, op, 1000 * s + part * n / 2, n, op != BH_FIND || part != 1,
                      part != 2, random_mix64(s * 100 + o * 10 + part));
         }
+        /* Lookups that find nothing at first, and then all. */
+        both(&w, NULL, BH_FIND, 1000 * s + 500000, n, 1, 1, s);
+        both(&w, NULL, BH_INSERT, 1000 * s + 500000 + n / 2, n, 1, 1, s);
+        both(&w, NULL, BH_FIND, 1000 * s + 500000, n, 1, 1, s);
+        both(&w, NULL, BH_ERASE, 1000 * s + 500000 + n / 2, n, 1, 1, s);
         for (uint64_t i = 0; i < n; i++) {
             do
                 w.mix[i] = (uint8_t)(random_next(&numbers) % BH_OPS);
@@ -154,11 +163,15 @@ static void front_and_window_agree(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        run(context, widths[i].key_bytes, widths[i].value_bytes, 4, 0.5);
-        run(context, widths[i].key_bytes, widths[i].value_bytes, 4, 0.93);
+        for (uint32_t apart = 0; apart <= (widths[i].value_bytes != 0); apart++) {
+            run(context, widths[i].key_bytes, widths[i].value_bytes, apart, 4, 0.5);
+            run(context, widths[i].key_bytes, widths[i].value_bytes, apart, 4, 0.93);
+        }
     }
-    for (uint32_t subtables = 2; subtables <= 8; subtables++)
-        run(context, 4, 8, subtables, 0.8);
+    for (uint32_t subtables = 2; subtables <= 8; subtables++) {
+        run(context, 4, 8, 0, subtables, 0.8);
+        run(context, 4, 8, 1, subtables, 0.8);
+    }
     bh_context_destroy(context);
 }
 

@@ -15,6 +15,7 @@
 
 #define BH_DY(name) BH_NAME(bh_dy_##name)
 #define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
+#define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
 #ifndef BH_TABLES_DYCUCKOO_AIMS_H
 #define BH_TABLES_DYCUCKOO_AIMS_H
@@ -60,10 +61,20 @@ BH_FN bh_dy_front bh_dy_front_of(const bh_dy_geometry *geometry)
 
 #endif
 
-/* Whether slices of this table go through the front. The experiments' tables do not. */
+/* Whether slices of this table go through the front. Tables that spread their keys do not. */
 BH_FN int BH_DY(front_fits)(const bh_dy_geometry *geometry)
 {
-    return !BH_APART && !geometry->spread && geometry->base <= UINT32_MAX;
+    return !geometry->spread && geometry->base <= UINT32_MAX;
+}
+
+/* The bytes of so many buckets. */
+BH_FN bh_vec BH_DY(bytes_of)(bh_vec buckets)
+{
+    const bh_vec lines = BH_DY_BUCKET_BYTES == 3 * BH_DY_LINE
+                             ? bh_vec_add(buckets, bh_vec_left(buckets, 1))
+                             : buckets;
+
+    return bh_vec_left(lines, BH_DY_LINE_SHIFT + (BH_DY_BUCKET_BYTES == 2 * BH_DY_LINE));
 }
 
 /* The addresses of buckets, by the words of hashes for their subtables. */
@@ -73,7 +84,17 @@ BH_FN bh_vec BH_DY(aim_at)(const bh_dy_front *front, bh_vec word, bh_vec subtabl
     const bh_vec within = bh_vec_and(word, bh_vec_pick32(&front->masks, subtable));
     const bh_vec bucket = bh_vec_add(bh_hash_ranges(word, base), bh_vec_multiply32(within, base));
 
-    return bh_vec_add(bh_vec_pick(&front->lines, subtable), bh_vec_left(bucket, BH_DY_LINE_SHIFT));
+    return bh_vec_add(bh_vec_pick(&front->lines, subtable), BH_DY(bytes_of)(bucket));
+}
+
+/* Asks for a bucket: for the line of its keys, and for those of its values where they lie apart and the operation may
+ * need them. `how` is a constant, or two. */
+BH_FN void BH_DY(ask)(uint64_t line, int values, bh_asks how)
+{
+    uint32_t at;
+
+    for (at = 0; at < (BH_APART && values ? BH_DY_BUCKET_BYTES : BH_DY_LINE); at += BH_DY_LINE)
+        bh_ask(bh_dy_at(line + at), how);
 }
 
 /* Says where the keys of a group live. `round` is a constant. */
@@ -111,13 +132,23 @@ BH_FN void BH_DY(aim)(const bh_dy_front *front, const BH_KEY *keys, uint32_t rou
     }
 }
 
+/* Whether a bucket has memory for one more value behind those of its slots. */
+#define BH_DY_PADDED                                                                               \
+    ((BH_APART ? 0 : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES) +                                      \
+         (BH_DY_BUCKET_SLOTS + 1) * BH_VALUE_BYTES <=                                              \
+     BH_DY_BUCKET_BYTES - (BH_APART ? BH_DY_LINE : 0))
+
 /* Looks up a group's keys in their homes. Answers a bit for each: 1 where it was found, and its value is in
  * `values`. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the
- * buckets all keys stay open. */
+ * buckets all keys stay open. Where `wants` is 0 no values are loaded; it is a constant. */
 BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
-                              int far, BH_VALUE *values, uint32_t *open)
+                              int wants, int far, BH_VALUE *values, uint32_t *open)
 {
-    uint64_t match[BH_FRONT_GROUP], meta[BH_FRONT_GROUP];
+    uint64_t meta[BH_FRONT_GROUP];
+    uint32_t match[BH_FRONT_GROUP];
+    /* Stands for the slot of a key that no slot has: what it loads there nobody gets. */
+    const uint32_t none = 1u << (BH_DY_BUCKET_SLOTS + BH_DY_PADDED);
+    const uint32_t beyond = BH_VALUE_BYTES && wants && BH_DY_PADDED ? none : 0;
     bh_vec locks = bh_vec_all(0);
     uint32_t gone = 0, stay = 0, i;
 
@@ -127,17 +158,13 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         const uint64_t line = aims->line[0][i];
         BH_DY(view) view;
 
-        if (next && far)
-            bh_bring_far(bh_dy_at(next->line[0][i]));
-        else if (next)
-            bh_bring(bh_dy_at(next->line[0][i]));
+        BH_DY(ask)(next->line[0][i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
         /* Without branches: no processor foresees whether a key is there, or in which slot. */
         (void)BH_DY(look)(line, keys[i], &view);
-        match[i] = view.match;
+        match[i] = view.match | beyond;
         meta[i] = view.meta;
-        if (BH_VALUE_BYTES)
-            values[i] = BH_LOAD_VALUE(
-                BH_DY(value_at)(line, BH_DY(slot_of)(view.match | 1u << BH_DY_BUCKET_SLOTS)));
+        if (BH_VALUE_BYTES && wants)
+            values[i] = BH_LOAD_VALUE(BH_DY(value_of)(line, view.match | none));
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return 0;
     }
@@ -145,7 +172,7 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         const bh_vec metas = bh_vec_load64(meta + i);
         const bh_vec counts = bh_vec_right_by(metas, bh_vec_load64(aims->counter + i));
 
-        gone |= bh_vec_zeros(bh_vec_load64(match + i)) << i;
+        gone |= bh_vec_zeros(bh_vec_xor(bh_vec_load32(match + i), bh_vec_all(beyond))) << i;
         stay |= bh_vec_zeros(bh_vec_and(counts, bh_vec_all(3))) << i;
         locks = bh_vec_or(locks, metas);
     }
@@ -178,6 +205,7 @@ BH_FN bh_answer BH_DY(try_again)(bh__slice *slice, BH_DY(op) *op, const bh_dy_ai
         if (!BH_DY(look)(op->home, key, &view))
             return BH_RETRY;
         op->from = view.meta;
+        op->looks = 1; /* the values have been asked for, too */
         return BH_DY(step_find)(slice, op, aims->line[view.match ? 0 : 1][i], &next);
     }
     slice->hints |= BH_HINT_LATER;
@@ -208,3 +236,5 @@ BH_FN_RARE bh_region BH_DY(begin_left)(const bh__slice *slice, BH_DY(op) *op, ui
 
 #undef BH_DY
 #undef BH_DY_BUCKET_SLOTS
+#undef BH_DY_BUCKET_BYTES
+#undef BH_DY_PADDED

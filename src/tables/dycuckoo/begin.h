@@ -126,31 +126,29 @@ BH_FN void BH_DY(answer)(const bh__slice *slice, const BH_DY(op) *op, BH_VALUE v
 BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                           const BH_DY(view) *view)
 {
-    uint32_t slot = BH_DY(slot_of)(view->match);
-    BH_VALUE value, old;
+    BH_VALUE value;
 
     if (BH_OP_KEEPS(kind)) {
         op->outcome = BH_FOUND;
         if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
-            BH_DY(answer)(slice, op, BH_DY(own_value)(line, slot));
+            BH_DY(answer)(slice, op, BH_READ_VALUE(BH_DY(value_of)(line, view->match)));
         return view->meta;
     }
     if (BH_OP_ERASES(kind)) {
         slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
-        return BH_DY(take)(view->meta, slot);
+        return BH_DY(take)(view->meta, BH_DY(slot_of)(view->match));
     }
     slice->assigned++;
     op->outcome = BH_ASSIGNED;
     if (!BH_VALUE_BYTES)
         return view->meta;
     value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
-    if (BH_OP_REDUCES(kind)) {
-        old = BH_DY(own_value)(line, slot);
-        value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, old, value);
-    }
-    BH_WRITE_VALUE(BH_DY(value_at)(line, slot), value);
+    if (BH_OP_REDUCES(kind))
+        value = (BH_VALUE)bh_join(kind, BH_VALUE_BYTES,
+                                  BH_READ_VALUE(BH_DY(value_of)(line, view->match)), value);
+    BH_WRITE_VALUE(BH_DY(value_of)(line, view->match), value);
     return view->meta + BH_DY_CHANGE;
 }
 

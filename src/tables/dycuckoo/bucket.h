@@ -119,18 +119,32 @@ BH_FN int bh_dy_try_lock(uint64_t line, uint64_t *meta)
  * word has not changed since. */
 typedef struct BH_DY(view) {
     uint64_t meta;
-    uint32_t match; /* slots in use that hold the key, at their places in the meta word */
+    uint32_t match; /* slots in use that hold the key, at their places in the meta word; anything
+                       where the bucket is locked */
 } BH_DY(view);
 
-BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint64_t slot)
 {
-    return bh_dy_at(line) + 8 + (uint64_t)slot * BH_KEY_BYTES;
+    return bh_dy_at(line) + 8 + slot * BH_KEY_BYTES;
 }
 
-BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint32_t slot)
+BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint64_t slot)
 {
     return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES) +
-           (uint64_t)slot * BH_VALUE_BYTES;
+           slot * BH_VALUE_BYTES;
+}
+
+/* The same of the slot whose bit in the meta word is the first of `bits`. */
+BH_FN unsigned char *BH_DY(key_of)(uint64_t line, uint32_t bits)
+{
+    return BH_DY(key_at)(line, 0) - BH_DY_USED_SHIFT * BH_KEY_BYTES +
+           (uint64_t)bh_first(bits) * BH_KEY_BYTES;
+}
+
+BH_FN unsigned char *BH_DY(value_of)(uint64_t line, uint32_t bits)
+{
+    return BH_DY(value_at)(line, 0) - BH_DY_USED_SHIFT * BH_VALUE_BYTES +
+           (uint64_t)bh_first(bits) * BH_VALUE_BYTES;
 }
 
 /* The key in a slot of a bucket that nobody else writes; own_value is its value. */
@@ -144,7 +158,7 @@ BH_FN BH_VALUE BH_DY(own_value)(uint64_t line, uint32_t slot)
     return BH_VALUE_BYTES ? BH_READ_VALUE(BH_DY(value_at)(line, slot)) : 0;
 }
 
-BH_FN void BH_DY(set_pair)(uint64_t line, uint32_t slot, BH_KEY key, BH_VALUE value)
+BH_FN void BH_DY(set_pair)(uint64_t line, uint64_t slot, BH_KEY key, BH_VALUE value)
 {
     BH_WRITE_KEY(BH_DY(key_at)(line, slot), key);
     if (BH_VALUE_BYTES)
@@ -158,7 +172,8 @@ BH_FN int BH_DY(look)(uint64_t line, BH_KEY key, BH_DY(view) *view)
 
     view->meta = bh_load64(bh_dy_at(line));
     view->match = BH_MATCH_KEYS(BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, wanted);
-    view->match &= (uint32_t)view->meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT;
+    /* Of the bits that may be anything, 0 meets the lock bit, and slots that the bucket does not have are not in use. */
+    view->match &= (uint32_t)view->meta;
     return !(view->meta & BH_DY_LOCK);
 }
 
@@ -183,10 +198,13 @@ BH_FN int BH_DY(full)(uint64_t meta)
 /* Puts a pair into a free slot of a locked bucket; answers the meta word to unlock with. */
 BH_FN uint64_t BH_DY(put)(uint64_t line, uint64_t meta, BH_KEY key, BH_VALUE value, int guest)
 {
-    uint32_t slot = BH_DY(slot_of)(~(uint32_t)meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT);
+    const uint32_t empty = ~(uint32_t)meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT;
 
-    BH_DY(set_pair)(line, slot, key, value);
-    return (meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)) + BH_DY_CHANGE;
+    BH_WRITE_KEY(BH_DY(key_of)(line, empty), key);
+    if (BH_VALUE_BYTES)
+        BH_WRITE_VALUE(BH_DY(value_of)(line, empty), value);
+    return (meta | bh_dy_slot_bits(BH_DY(slot_of)(empty), BH_DY_BUCKET_SLOTS, guest)) +
+           BH_DY_CHANGE;
 }
 
 /* Takes a pair out of a locked bucket; answers the meta word to unlock with. */

@@ -113,12 +113,13 @@ BH_FN_RARE bh_dy_moved BH_DY(try_move)(const bh_dy_geometry *geometry, uint64_t 
 
     if ((from_meta | to_meta) & BH_DY_LOCK)
         return BH_DY_BUSY;
+    /* First what costs least: most moves that are tried end here. */
+    if (BH_DY(full)(to_meta))
+        return BH_DY_FULL;
     places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(from, slot)), BH_DY_BUCKET_BYTES);
     if (!(from_meta & bh_dy_used_bit(slot)) || !((places.home == from && places.other == to) ||
                                                  (places.home == to && places.other == from)))
         return BH_DY_STALE;
-    if (BH_DY(full)(to_meta))
-        return BH_DY_FULL;
     if (!bh_swap_if64(bh_dy_at(from), from_meta, from_meta | BH_DY_LOCK))
         return BH_DY_BUSY;
     if (!bh_swap_if64(bh_dy_at(to), to_meta, to_meta | BH_DY_LOCK)) {

@@ -33,7 +33,7 @@ BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t
             return BH_NEXT;
         }
         if (BH_VALUE_BYTES && slice->values_out)
-            value = BH_LOAD_VALUE(BH_DY(value_at)(line, BH_DY(slot_of)(view.match)));
+            value = BH_LOAD_VALUE(BH_DY(value_of)(line, view.match));
         if (!BH_QUIET && bh_load64(bh_dy_at(line)) != view.meta)
             return BH_RETRY;
         if (BH_VALUE_BYTES && slice->values_out)
