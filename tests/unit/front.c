@@ -102,7 +102,7 @@ static void run(bh_context *context, uint32_t key_bytes, uint32_t value_bytes, u
     pairs one, other;
 
     bh_experimental_options_init(&experimental);
-    experimental.values_apart = apart;
+    experimental.values = apart ? BH_VALUES_APART : BH_VALUES_BESIDE;
     options.experimental = &experimental;
     options.dycuckoo.subtables = subtables;
     options.max_fill = max_fill;

@@ -88,10 +88,14 @@ BH_FN bh_vec BH_DY(aim_at)(const bh_dy_front *front, bh_vec word, bh_vec subtabl
 }
 
 /* Asks for a bucket: for the line of its keys, and for those of its values where they lie apart and the operation may
- * need them. `how` is a constant, or two. */
+ * need them. Lines of keys alone, each second line of memory, came from far in half the time when they were asked for
+ * as if they were near (docs/decisions/0020). */
 BH_FN void BH_DY(ask)(uint64_t line, int values, bh_asks how)
 {
     uint32_t at;
+
+    if (BH_APART && !values && how == BH_ASKS_FAR)
+        how = BH_ASKS_TO_READ;
 
     for (at = 0; at < (BH_APART && values ? BH_DY_BUCKET_BYTES : BH_DY_LINE); at += BH_DY_LINE)
         bh_ask(bh_dy_at(line + at), how);
