@@ -101,7 +101,7 @@ static void make_alike(rng *random, scene *s)
         for (uint32_t c = 0; c < s->fiber[f].count; c++) {
             scene_call *call = &s->fiber[f].call[c];
             call->what = SCENE_CALL;
-            call->count = call->count == 0 ? 1 : (uint8_t)(1 + (call->count - 1) % SCENE_ELEMENTS);
+            call->count = (uint8_t)(call->count == 0 ? 1 : 1 + (call->count - 1) % SCENE_ELEMENTS);
             for (uint32_t e = 0; e < SCENE_ELEMENTS; e++) {
                 call->element[e].op = op;
             }
