@@ -76,9 +76,10 @@ int bh__schedule_guess(bh__call *c, uint64_t count)
     const bh_table *t = c->table;
     int error = 0;
 
-    c->few_new = c->sampled = 0;
-    if (!c->kernels->has_present || !c->work.takes_room || c->batch->ops)
-        return 0;
+    c->sampled = 0;
+    c->few_new = c->kernels->has_present && !c->batch->ops;
+    if (!c->few_new || !c->work.takes_room)
+        return 0; /* what inserts nothing finds no new keys */
     if (count >= ASKED_FROM_PRESENT) {
         error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, count / BH_SAMPLE, &c->sample_keys,
                                 &c->sample_absent);
