@@ -219,7 +219,8 @@ BH_FN uint64_t bh_clear64(void *p, uint64_t bits)
     return bh_cuda_share64(before);
 }
 
-/* Floats of 4 bytes are not joined by one access: it would make numbers near 0 that are not normalised 0. */
+/* Floats of 4 bytes are not joined by one access: it would make numbers near 0 that are not normalised 0. Thousands
+ * of threads that tried to swap the sum of one key would refuse each other, so such operations take locks. */
 BH_FN int bh_join_word(void *p, uint32_t op, uint32_t bytes, uint64_t value)
 {
     if (op == BH_ADD_FLOAT && bytes == 4)

@@ -141,11 +141,14 @@ BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DE
 }
 
 /* BH_HINT_ALIKE for the elements of a stage, if they are all of one operation and move no key; `moves` says that
- * those that insert would. (The schedules to compare have only one stage, and always take locks.) */
+ * those that insert would. (The schedules to compare have only one stage, and always take locks. Floats of 4
+ * bytes are added under locks: see bh_join_word.) */
 BH_FN uint32_t BH_KERNEL(alike)(const bh__slice *slice, uint32_t kind, int moves)
 {
-    return !BH_CUDA_SLICES_ONLY && !slice->ops && !(moves && BH_OP_INSERTS(kind)) ? BH_HINT_ALIKE
-                                                                                  : 0;
+    const int joins = !BH_OP_ROUNDS(kind) || BH_VALUE_BYTES == 8;
+    const int stays = !(moves && BH_OP_INSERTS(kind));
+
+    return !BH_CUDA_SLICES_ONLY && !slice->ops && joins && stays ? BH_HINT_ALIKE : 0;
 }
 
 /*

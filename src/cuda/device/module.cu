@@ -321,6 +321,7 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
 
     all.by_region = nullptr;
     all.present = nullptr;
+    all.known.has_present = 0;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
         all.slice[i] = schedule->slice[i];
     return all;

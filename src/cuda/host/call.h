@@ -61,6 +61,7 @@ typedef struct bh__call {
     bh__sorting sorting;
     uint32_t *names[4]; /* on the device: two for names of stalled elements, which take turns, and
                            two of the kernels' own */
+    int no_locks;       /* keys that are there are changed without locks */
     int few_new;        /* most keys of the part are expected to be there */
     /* A sample of BH_SAMPLE elements, if one was taken: different keys, and elements that would insert an
      * absent key. */

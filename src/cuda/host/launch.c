@@ -165,6 +165,9 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
             error = bh__call_make_room(c, c->ferry.now);
             if (error)
                 return bh__call_failed(c, error);
+            names = stalled;
+            turn ^= 1;
+            continue;
         }
         if (!c->may_grow && !c->table->room &&
             !(job.slice.reasons & ~(BH_REASON_ROOM | BH_REASON_PLACE))) {

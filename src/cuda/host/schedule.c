@@ -30,19 +30,28 @@
 
 /* Whether so many elements of the call have equal keys that, launched one by one, they would wait for each
  * other's locks. A sample of the keys tells. Counting it takes as long as inserting a hundred thousand
- * elements, so calls of fewer than ASKED_FROM elements are not sampled; where keys that are there are changed
- * without locks, those of fewer than ASKED_FROM_PRESENT. Chosen, not tuned. */
+ * elements, so calls of fewer than ASKED_FROM elements are not sampled; of those in arrays on the device that change
+ * keys that are there without locks, calls of fewer than ASKED_FROM_PRESENT. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
 #define ASKED_FROM_PRESENT (UINT64_C(1) << 22)
 #define EQUAL_MOST (BH_SAMPLE / 128)
 
+/* Whether keys that are there are changed without locks: by one operation for all elements, unless that adds
+ * floats of 4 bytes (targets/cuda.h). */
+static int needs_no_locks(const bh__call *c)
+{
+    return c->kernels->has_present && !c->batch->ops &&
+           !(BH_OP_ROUNDS(c->batch->op) && c->table->options.value_bytes == 4);
+}
+
 static int many_are_equal(bh__call *c)
 {
-    const uint64_t seen = bh__ferry_on_host(&c->ferry) ? c->ferry.now->count : c->n;
+    const int on_host = bh__ferry_on_host(&c->ferry);
+    const uint64_t seen = on_host ? c->ferry.now->count : c->n;
     int error = 0;
 
     if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops ||
-        seen < (c->kernels->has_present ? ASKED_FROM_PRESENT : ASKED_FROM))
+        seen < (needs_no_locks(c) && !on_host ? ASKED_FROM_PRESENT : ASKED_FROM))
         return 0;
     if (!c->sampled)
         error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &c->sample_keys,
@@ -77,8 +86,9 @@ int bh__schedule_guess(bh__call *c, uint64_t count)
     int error = 0;
 
     c->sampled = 0;
-    c->few_new = c->kernels->has_present && !c->batch->ops;
-    if (!c->few_new || !c->work.takes_room)
+    c->no_locks = needs_no_locks(c);
+    c->few_new = c->no_locks;
+    if (!c->no_locks || !c->work.takes_room)
         return 0; /* what inserts nothing finds no new keys */
     if (count >= ASKED_FROM_PRESENT) {
         error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, count / BH_SAMPLE, &c->sample_keys,

@@ -100,7 +100,7 @@ int bh__call_make_room(bh__call *c, const bh__slot *s)
     c->surveyed = s->first + count;
     c->scarce = 0;
     fresh = count;
-    if (count >= SAMPLED_FROM && c->sampled)
+    if (count >= SAMPLED_FROM && c->sampled && count == s->count)
         fresh = c->sample_absent;
     else if (count >= SAMPLED_FROM)
         error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh, &absent);
@@ -109,7 +109,7 @@ int bh__call_make_room(bh__call *c, const bh__slot *s)
     /* A little more, so that in most cases all have room and need not ask for it. */
     fresh += fresh / 64;
     fresh = fresh < count ? fresh : count;
-    c->few_new = c->kernels->has_present && !c->batch->ops && fresh < count / 4;
+    c->few_new = c->no_locks && fresh < count / 4;
     if (error || fresh <= table->room)
         return error;
     since = system->clock_nanoseconds(system->state);
