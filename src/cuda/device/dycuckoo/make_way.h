@@ -53,14 +53,15 @@ BH_FN uint64_t BH_DY(way_of)(const bh_dy_geometry *geometry, uint64_t line, uint
     return places.other;
 }
 
-/* Of the threads of a tile that `could` move residents, one does so: its `first` and then, if there is one, its
- * `second`. Answers whether this thread has. All of the tile come here. */
+/* A resident that could move. */
 typedef struct BH_DY(move) {
     uint64_t from;
     uint64_t to;
     uint32_t slot;
 } BH_DY(move);
 
+/* Of the threads of a tile that `could` move residents, one does so: its `first` and then, if there is one, its
+ * `second`. Answers whether this thread has. All of the tile come here. */
 BH_FN int BH_DY(one_moves)(const bh_dy_geometry *geometry, uint32_t tile, int could,
                            const BH_DY(move) *first, const BH_DY(move) *second)
 {
