@@ -6,7 +6,7 @@
  * line at every element: with all elements equal, two threads did 14 M/s where one
  * alone does 50. Where keys differ, looking for equal ones would only cost time; so
  * the first elements of a slice say whether it pays. An include-template like
- * schedule.h, whose run() does the rest.
+ * schedule.h, whose run_alike() does the rest.
  *
  *     seen     [ .. 7 .. 0 .. ]    by hash: the first element of the key last seen there
  *     elements   0:a 1:b 2:a 3:a 4:c     ->  run: 0:a (the sum of 0, 2, 3), 1:b, 4:c
@@ -107,7 +107,7 @@ BH_FN_RARE int BH_DESIGN(run_folded)(bh__slice *slice, uint32_t total)
     slice->list = fold->run;
     slice->listed = runs;
     slice->values = fold->sum;
-    BH_DESIGN(run)(slice, BH_ADD);
+    BH_DESIGN(run_alike)(slice, BH_ADD);
     for (i = 0; i < slice->stalled; i++) {
         list[i] = fold->run[i];
         fold->stalled[fold->run[i]] = 1;

@@ -3,9 +3,8 @@
  * eight keys live (BH_DESIGN_AIMS).
  *
  * Most elements end at the first line that they look at, and for those the window (schedule.h) spends more
- * instructions on keeping an operation's state than on the operation. So a slice of one kind goes through the
- * front first, and the window gets only what did not end there (and lists of elements, which do not follow each
- * other in the caller's arrays):
+ * instructions on keeping an operation's state than on the operation. So elements of one kind go through the
+ * front first, and the window gets only what did not end there:
  *
  *     group      0    1    2    ..   7    8    9
  *     aim        where its eight keys live; ask for their lines
@@ -16,6 +15,9 @@
  *     round 1    those, and the last ones, which make no group,
  *                on all their lines                               one in a hundred is left
  *     window     those
+ *
+ * Elements may be a whole slice, or a list of some of them, as calls of different operations have one for each kind.
+ * Listed keys are copied into groups first, and their answers written one by one.
  *
  * Nothing here waits. Of an element that did not end nothing is kept but that it was tried (BH_HINT_LEFT). So
  * begin and step remain what an operation is; the front only tries operations where they can end at once.
@@ -138,15 +140,43 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
     return count;
 }
 
-/* Round 0 of elements that all do `kind`, another operation than looking up; see look_up_all. */
+/* Tries the i-th element of the group that the slice begins with. Answers whether it is left. */
+BH_FN uint32_t BH_DESIGN(change_one)(bh__slice *slice, const BH_OF_DESIGN(aims) *aims, uint32_t i,
+                                     uint32_t kind, uint8_t *outcomes)
+{
+    BH_DESIGN(op) op;
+    bh_answer answer;
+
+    op.outcome = BH_MISSING;
+    answer = BH_DESIGN(try_change)(slice, &op, aims, i, ((const BH_KEY *)slice->keys)[i], i, kind);
+    /* Stored at once: gathering a group's outcomes in a register took four instructions each. */
+    outcomes[i] = op.outcome;
+    return answer != BH_DONE;
+}
+
+/* Has a slice begin a group later. Its outcomes stay. */
+BH_FN void BH_DESIGN(move_along)(bh__slice *slice)
+{
+    slice->keys = (const BH_KEY *)slice->keys + BH_FRONT_GROUP;
+    if (BH_VALUE_BYTES && slice->values)
+        slice->values = (const BH_VALUE *)slice->values + BH_FRONT_GROUP;
+    if (BH_VALUE_BYTES && slice->values_out)
+        slice->values_out = (BH_VALUE *)slice->values_out + BH_FRONT_GROUP;
+    slice->count -= BH_FRONT_GROUP;
+}
+
+/* Round 0 of elements that all do `kind`, another operation than looking up; see look_up_all. Where `kind` is a constant
+ * `unrolled` is 1: each member of a group has a text of its own. The slice moves along with the groups, so that in such a
+ * text the member's place is a constant. */
 BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
-                                     uint32_t kind, uint32_t total, uint16_t *left)
+                                     uint32_t kind, int unrolled, uint32_t total, uint16_t *left)
 {
     const BH_OF_DESIGN(front) front = *shared_front;
     bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
+    uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
     uint32_t aimed = 0, first, count = 0, i;
 
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
@@ -154,51 +184,118 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
                             &ring[aimed / BH_FRONT_GROUP]);
     }
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        uint8_t outcomes[BH_FRONT_GROUP];
-
         if (aimed < total)
             BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far, next);
         aimed += BH_FRONT_GROUP;
         if (far && first + BH_FRONT_GROUP < total)
             BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING],
                            !BH_OP_ERASES(kind));
+        if (unrolled) {
 #pragma GCC unroll 8
-        for (i = 0; i < BH_FRONT_GROUP; i++) {
-            BH_DESIGN(op) op;
-
-            op.outcome = BH_MISSING;
-            if (BH_DESIGN(try_change)(&slice, &op, aims, i, keys[first + i], first + i, kind) !=
-                BH_DONE)
-                left[count++] = (uint16_t)(first + i);
-            outcomes[i] = op.outcome;
+            for (i = 0; i < BH_FRONT_GROUP; i++)
+                if (BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes))
+                    left[count++] = (uint16_t)(first + i);
+        } else {
+            for (i = 0; i < BH_FRONT_GROUP; i++)
+                if (BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes))
+                    left[count++] = (uint16_t)(first + i);
         }
         next = aims;
         aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
-        if (slice.outcomes) {
-            __builtin_memcpy(slice.outcomes + first, outcomes, sizeof outcomes);
-            if (first % 64 == 0)
-                bh_answer_ahead(&slice, slice.outcomes + first, 1, first);
-        }
+        if (slice.outcomes && first % 64 == 0)
+            bh_answer_ahead(&slice, outcomes, 1, 0);
+        BH_DESIGN(move_along)(&slice);
+        outcomes += slice.outcomes ? BH_FRONT_GROUP : 0;
     }
+    slice.keys = shared->keys;
+    slice.values = shared->values;
+    slice.values_out = shared->values_out;
+    slice.count = shared->count;
+    /* Why an element stalls the window says, when it has tried in vain, too. */
+    slice.reasons = shared->reasons;
     *shared = slice;
     return count;
 }
 
-/* A group in round 1, whose elements do not follow each other in the slice: their names, and their keys. */
+/* A group whose elements do not follow each other in the slice: their names, and their keys. */
 typedef struct BH_DESIGN(group) {
     BH_OF_DESIGN(aims) aims;
     uint16_t names[BH_FRONT_GROUP];
     BH_KEY keys[BH_FRONT_GROUP];
 } BH_DESIGN(group);
 
-/* Round 1 of the elements that the list names. Answers how many are left in it. Few elements come here, so there is
- * one text for all kinds. */
-BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESIGN(front) *front,
-                                             uint32_t kind, uint16_t *list, uint32_t total)
+/* Makes a group of the elements that a list names from `first` on. Where there are no eight left the last one stands
+ * for those that are missing. */
+BH_FN void BH_DESIGN(gather)(const bh__slice *slice, const uint16_t *list, uint32_t first,
+                             uint32_t total, BH_DESIGN(group) *group)
+{
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        group->names[i] = list[first + i < total ? first + i : total - 1];
+        group->keys[i] = ((const BH_KEY *)slice->keys)[group->names[i]];
+    }
+}
+
+/* Round 0 of lookups that the list names; see look_up_all. Answers how many are left in the list. */
+BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(const bh__slice *shared,
+                                              const BH_OF_DESIGN(front) *shared_front,
+                                              uint16_t *list, uint32_t total)
+{
+    const BH_OF_DESIGN(front) front = *shared_front;
+    const bh__slice slice = *shared;
+    const int far = (slice.hints & BH_HINT_FAR) != 0;
+    BH_DESIGN(group) ring[BH_FRONT_RING], *group = ring, *next = ring + BH_FRONT_AHEAD;
+    BH_VALUE values[BH_FRONT_GROUP] = {0};
+    uint32_t aimed = 0, first, count = 0, found = 1, open, i;
+
+    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
+        BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP];
+
+        BH_DESIGN(gather)(&slice, list, aimed, total, aiming);
+        BH_DESIGN(take_aim)(&front, aiming->keys, 0, 0, 1, far, &aiming->aims);
+    }
+    for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
+
+        if (aimed < total) {
+            BH_DESIGN(gather)(&slice, list, aimed, total, next);
+            BH_DESIGN(aim)(&front, next->keys, 0, &next->aims);
+        } else {
+            next = group; /* asks for lines that are there already */
+        }
+        aimed += BH_FRONT_GROUP;
+        found = BH_DESIGN(look_up_group)(&group->aims, group->keys, &next->aims, 1,
+                                         !BH_APART || found, far, values, &open);
+        /* Without branches, as in look_up. */
+        for (i = 0; i < members; i++) {
+            const uint32_t at = group->names[i];
+
+            list[count] = (uint16_t)at;
+            count += open >> i & 1;
+            if (BH_VALUE_BYTES && slice.values_out) {
+                BH_VALUE *const answer = (BH_VALUE *)slice.values_out + at, before = *answer;
+
+                *answer = found >> i & 1 ? values[i] : before;
+            }
+            if (slice.outcomes)
+                slice.outcomes[at] = found >> i & 1 ? BH_FOUND : BH_MISSING;
+        }
+        next = group;
+        group = group + 1 < ring + BH_FRONT_RING ? group + 1 : ring;
+    }
+    return count;
+}
+
+/* A round of the elements that the list names: 0 of changes, 1 of all kinds. Answers how many are left in it. Few
+ * elements come to round 1, so there is one text for all kinds. */
+BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front) *front,
+                                     uint32_t kind, uint32_t round, uint16_t *list, uint32_t total)
 {
     BH_DESIGN(group) ring[BH_FRONT_RING];
     bh__slice slice = *shared;
     const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
+    const int far = (slice.hints & BH_HINT_FAR) != 0;
     uint32_t aimed = 0, first, count = 0, i;
 
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
@@ -208,57 +305,86 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *shared, const BH_OF_DESI
              aimed += BH_FRONT_GROUP) {
             BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
 
-            /* Where there are no eight left the last one stands for those that are missing. */
-            for (i = 0; i < BH_FRONT_GROUP; i++) {
-                aiming->names[i] = list[aimed + i < total ? aimed + i : total - 1];
-                aiming->keys[i] = ((const BH_KEY *)slice.keys)[aiming->names[i]];
-            }
-            BH_DESIGN(take_aim)(front, aiming->keys, 1, kind != BH_FIND, values,
-                                (slice.hints & BH_HINT_FAR) != 0, &aiming->aims);
+            BH_DESIGN(gather)(&slice, list, aimed, total, aiming);
+            BH_DESIGN(take_aim)(front, aiming->keys, round, kind != BH_FIND, values, far,
+                                &aiming->aims);
         }
+        if (!round && far && first + BH_FRONT_GROUP < total)
+            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING].aims, values);
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
             const uint32_t at = looking->names[i];
             BH_DESIGN(op) op;
+            const bh_answer answer = round ? BH_DESIGN(try_again)(&slice, &op, &looking->aims, i,
+                                                                  looking->keys[i], at, kind)
+                                           : BH_DESIGN(try_change)(&slice, &op, &looking->aims, i,
+                                                                   looking->keys[i], at, kind);
 
-            if (BH_DESIGN(try_again)(&slice, &op, &looking->aims, i, looking->keys[i], at, kind) !=
-                BH_DONE)
+            if (answer != BH_DONE)
                 list[count++] = (uint16_t)at;
             else if (slice.outcomes)
                 slice.outcomes[at] = op.outcome;
         }
     }
-    /* Why an element stalls the window says, when it has tried in vain, too. */
     slice.reasons = shared->reasons;
     *shared = slice;
     return count;
 }
 
-/* Runs all elements of a slice, which do `kind`. Writes the names of those that the window must go on with to
- * slice->list, and answers how many. */
-BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
+BH_FN_RARE uint32_t BH_DESIGN(change_listed)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                             uint32_t kind, uint16_t *list, uint32_t total)
 {
-    const BH_OF_DESIGN(front) front =
-        BH_OF_DESIGN(front_of)((const BH_DESIGN_GEOMETRY *)slice->geometry);
+    return BH_DESIGN(try_listed)(slice, front, kind, 0, list, total);
+}
+
+BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                             uint32_t kind, uint16_t *list, uint32_t total)
+{
+    return BH_DESIGN(try_listed)(slice, front, kind, 1, list, total);
+}
+
+/* Round 0 of a whole slice. Writes the names of elements that are left to slice->list, and answers how many. */
+BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                    uint32_t kind)
+{
     uint32_t at = slice->count / BH_FRONT_GROUP * BH_FRONT_GROUP, count;
 
     switch (kind) {
     case BH_FIND:
         if (slice->hints & BH_HINT_FAR)
             count = BH_APART && !slice->values_out
-                        ? BH_DESIGN(look_up_all)(slice, &front, 0, 1, at, slice->list)
-                        : BH_DESIGN(look_up_all)(slice, &front, 1, 1, at, slice->list);
+                        ? BH_DESIGN(look_up_all)(slice, front, 0, 1, at, slice->list)
+                        : BH_DESIGN(look_up_all)(slice, front, 1, 1, at, slice->list);
         else
             count = BH_APART && !slice->values_out
-                        ? BH_DESIGN(look_up_all)(slice, &front, 0, 0, at, slice->list)
-                        : BH_DESIGN(look_up_all)(slice, &front, 1, 0, at, slice->list);
+                        ? BH_DESIGN(look_up_all)(slice, front, 0, 0, at, slice->list)
+                        : BH_DESIGN(look_up_all)(slice, front, 1, 0, at, slice->list);
         break;
-    case BH_INSERT: count = BH_DESIGN(change_all)(slice, &front, BH_INSERT, at, slice->list); break;
-    case BH_ERASE: count = BH_DESIGN(change_all)(slice, &front, BH_ERASE, at, slice->list); break;
-    case BH_ADD: count = BH_DESIGN(change_all)(slice, &front, BH_ADD, at, slice->list); break;
-    default: count = BH_DESIGN(change_all)(slice, &front, kind, at, slice->list);
+    case BH_INSERT:
+        count = BH_DESIGN(change_all)(slice, front, BH_INSERT, 1, at, slice->list);
+        break;
+    case BH_ERASE: count = BH_DESIGN(change_all)(slice, front, BH_ERASE, 1, at, slice->list); break;
+    case BH_ADD: count = BH_DESIGN(change_all)(slice, front, BH_ADD, 1, at, slice->list); break;
+    default: count = BH_DESIGN(change_all)(slice, front, kind, 0, at, slice->list);
     }
     for (; at < slice->count; at++)
         slice->list[count++] = (uint16_t)at;
+    return count;
+}
+
+/* Runs the elements of a slice, which do `kind`. Writes the names of those that the window must go on with to
+ * slice->list, and answers how many. */
+BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
+{
+    const BH_OF_DESIGN(front) front =
+        BH_OF_DESIGN(front_of)((const BH_DESIGN_GEOMETRY *)slice->geometry);
+    uint32_t count;
+
+    if (!slice->listed)
+        count = BH_DESIGN(run_whole)(slice, &front, kind);
+    else if (kind == BH_FIND)
+        count = BH_DESIGN(look_up_listed)(slice, &front, slice->list, slice->listed);
+    else
+        count = BH_DESIGN(change_listed)(slice, &front, kind, slice->list, slice->listed);
     if (count < BH_FRONT_AGAIN_LEAST || !BH_DESIGN(tries_again)(slice, kind))
         return count;
     return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);

@@ -286,23 +286,29 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 #include "cpu/front_rounds.h"
 #endif
 
-/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. Elements of a list
- * do not follow each other in the caller's arrays, as those of the front must. */
+/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. Where the slice has
+ * different operations its elements are listed. */
 BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
 {
 #ifdef BH_DESIGN_AIMS
-    if (!slice->listed && slice->count >= BH_FRONT_LEAST &&
+    const uint32_t listed = slice->listed;
+
+    if ((listed ? listed : slice->count) >= BH_FRONT_LEAST &&
         BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry)) {
+        uint32_t left;
+
         slice->target = BH_TARGET_NAME;
         slice->stalled = 0;
-        slice->listed = BH_DESIGN(run_front)(slice, kind != BH_KIND_MIXED ? kind : slice->op);
-        if (!slice->listed)
+        left = BH_DESIGN(run_front)(slice, kind != BH_KIND_MIXED ? kind
+                                           : slice->ops          ? slice->ops[slice->list[0]]
+                                                                 : slice->op);
+        if (!left)
             return;
+        slice->listed = left;
         slice->hints |= BH_HINT_LEFT;
     }
     BH_DESIGN(run)(slice, kind);
-    if (slice->hints & BH_HINT_LEFT)
-        slice->listed = 0;
+    slice->listed = listed;
     slice->hints &= ~BH_HINT_LEFT;
 #else
     BH_DESIGN(run)(slice, kind);

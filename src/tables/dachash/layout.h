@@ -56,7 +56,8 @@
 
 extern const bh__policy bh__dachash_policy;
 
-#define BH_DA_LINE 64u
+#define BH_DA_LINE_SHIFT 6
+#define BH_DA_LINE (1u << BH_DA_LINE_SHIFT)
 #define BH_DA_NODE_LEAST 16u
 #define BH_DA_NODE_MOST 128u
 
@@ -79,6 +80,11 @@ extern const bh__policy bh__dachash_policy;
     (BH_DA_SLOTS_FIT(key_bytes, value_bytes, node_bytes) < BH_DA_SLOTS_MOST                        \
          ? BH_DA_SLOTS_FIT(key_bytes, value_bytes, node_bytes)                                     \
          : BH_DA_SLOTS_MOST)
+/* Where the values of a node of wide pairs begin; 0 where there are none. */
+#define BH_DA_VALUES(key_bytes, value_bytes, node_bytes)                                           \
+    ((BH_DA_HEADER(key_bytes, value_bytes) +                                                       \
+      BH_DA_SLOTS(key_bytes, value_bytes, node_bytes) * (key_bytes) + (value_bytes)-1u) &          \
+     ~((value_bytes)-1u))
 /* Positions from one key to the next. */
 #define BH_DA_STRIDE(key_bytes, value_bytes) ((key_bytes) == 4 && (value_bytes) == 4 ? 2u : 1u)
 

@@ -95,9 +95,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     g->positions = BH_DA_STRIDE(o->key_bytes, o->value_bytes) == 2
                        ? ((1u << 2 * slots) - 1) & 0x55555555u
                        : (1u << slots) - 1;
-    g->values = BH_DA_HEADER(o->key_bytes, o->value_bytes) + slots * o->key_bytes;
-    if (o->value_bytes)
-        g->values = (g->values + o->value_bytes - 1) / o->value_bytes * o->value_bytes;
+    g->values = BH_DA_VALUES(o->key_bytes, o->value_bytes, o->dachash.node_bytes);
 
     status = bh__da_lay_out(t, buckets);
     if (status) {

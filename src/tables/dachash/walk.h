@@ -41,15 +41,22 @@ BH_FN bh_answer BH_DA(go_to)(const bh__slice *slice, BH_DA(op) *op, uint64_t nod
     return BH_NEXT;
 }
 
-BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) *op, uint32_t at, uint32_t kind)
+/* Begins an operation on a key whose bucket has that first node. */
+BH_FN void BH_DA(begin_at)(BH_DA(op) *op, uint64_t first, BH_KEY key, uint32_t at, uint32_t kind)
 {
-    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-
-    op->key = ((const BH_KEY *)slice->keys)[at];
-    op->first = op->node = bh_da_first(g, bh_hash_key(op->key, &g->seed).one);
+    op->key = key;
+    op->first = op->node = first;
     op->at = at;
     op->state = BH_DA_WALK;
     op->op = (uint8_t)kind;
+}
+
+BH_FN bh_region BH_DA(begin)(const bh__slice *slice, BH_DA(op) *op, uint32_t at, uint32_t kind)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
+
+    BH_DA(begin_at)(op, bh_da_first(g, bh_hash_key(key, &g->seed).one), key, at, kind);
     return bh_da_region(g, op->node);
 }
 
@@ -260,12 +267,25 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
     return BH_DA(add)(slice, op, kind, last, next);
 }
 
+/* WALK of an insertion has come to its end in the first node, which had `header`: locks the bucket. Answers RETRY where
+ * it has changed. */
+BH_FN bh_answer BH_DA(lock_missed)(const bh__slice *slice, BH_DA(op) *op, uint64_t header)
+{
+    if (!bh_da_lock(op->first, header))
+        return BH_RETRY;
+    /* A thread may have slept between its look and the swap while others changed the node again and again,
+     * until its header was the same: so the node is looked at once more. */
+    if (BH_DA(is_in)((const bh_da_geometry *)slice->geometry, op->first, header, op->key)) {
+        bh_store64(bh_da_at(op->first), header);
+        return BH_RETRY;
+    }
+    return BH_DONE;
+}
+
 /* WALK: the key was in none of the nodes, of which the one at hand was the last, with `header`. */
 BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
                               bh_region *next)
 {
-    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-
     if (!BH_OP_INSERTS(kind))
         return BH_DA(done)(op, BH_MISSING);
     if (!slice->room)
@@ -273,14 +293,8 @@ BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, ui
     op->hole = 0;
     if (op->node != op->first)
         return BH_DA(missed_behind)(slice, op, kind, next);
-    if (!bh_da_lock(op->first, header))
+    if (BH_DA(lock_missed)(slice, op, header) == BH_RETRY)
         return BH_RETRY;
-    /* A thread may have slept between its look and the swap while others changed the node again and again,
-     * until its header was the same: so the node is looked at once more. */
-    if (BH_DA(is_in)(g, op->first, header, op->key)) {
-        bh_store64(bh_da_at(op->first), header);
-        return BH_RETRY;
-    }
     return BH_DA(add)(slice, op, kind, header, next);
 }
 
@@ -335,4 +349,29 @@ BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
     if (bh_da_link(header))
         return BH_DA(go_to)(slice, op, bh_da_node(g, bh_da_link(header)), next);
     return BH_DA(missed)(slice, op, kind, header, next);
+}
+
+/* Does an operation, not a lookup, if the first node alone decides it and has a slot where it inserts. Otherwise answers
+ * NEXT or RETRY, and nothing has been done. The node is a line. */
+BH_FN bh_answer BH_DA(at_first)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint64_t stamp =
+        !BH_DA_IS_NARROW && BH_OP_KEEPS(kind) ? bh_load64(bh_da_at(op->first + 8)) : 0;
+    const uint64_t header = bh_load64(bh_da_at(op->first));
+    const uint32_t match = BH_DA(match_line)(op->first, header, op->key);
+
+    if (match && BH_OP_KEEPS(kind))
+        return BH_DA(found)(slice, op, kind, op->first, bh_first(match), stamp);
+    if (match)
+        return BH_DA(change)(slice, op, kind, header, bh_first(match));
+    if (bh_da_link(header))
+        return BH_NEXT;
+    if (!BH_OP_INSERTS(kind))
+        return BH_DA(done)(op, BH_MISSING);
+    if (!(~(uint32_t)header & g->positions) || !slice->room)
+        return BH_NEXT;
+    if (BH_DA(lock_missed)(slice, op, header) == BH_RETRY)
+        return BH_RETRY;
+    return BH_DA(put)(slice, op, kind, header);
 }

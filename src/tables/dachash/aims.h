@@ -1,0 +1,202 @@
+/*
+ * DACHash, many keys at a time: where the keys of a group live, computed with vectors, for the front of the CPU
+ * schedule (cpu/front_rounds.h). What is done to a key there is what walk.h does. An include-template: see
+ * instance.h.
+ *
+ *     round 0    the first node of the key's bucket
+ *     round 1    that, and the next one of its chain
+ *     window     chains of three nodes and more
+ */
+#include "tables/instance.h"
+
+#define BH_DA(name) BH_NAME(bh_da_##name)
+#define BH_DA_IS_NARROW BH_DA_NARROW(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_DA_IS_PAIR (BH_DA_IS_NARROW && BH_VALUE_BYTES == 4) /* key and value in one word */
+#define BH_DA_HEAD BH_DA_HEADER(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_DA_WORDS (BH_DA_LINE / BH_KEY_BYTES) /* keys' widths in a line */
+
+#ifndef BH_TABLES_DACHASH_AIMS_H
+#define BH_TABLES_DACHASH_AIMS_H
+
+/* What all groups of a slice have in common: of the geometry, what aiming needs. */
+typedef struct bh_da_front {
+    bh_seed seed;
+    uint64_t buckets;
+    uint64_t nodes;
+    uint64_t base;
+    uint64_t whole;
+    uint64_t mask;
+    uint64_t doublings;
+    uint64_t split;
+} bh_da_front;
+
+/* Where the keys of a group live. */
+typedef struct bh_da_aims {
+    uint64_t line[2][BH_FRONT_GROUP]; /* the first node; in the second round, the next one */
+} bh_da_aims;
+
+BH_FN bh_da_front bh_da_front_of(const bh_da_geometry *g)
+{
+    bh_da_front front;
+
+    front.seed = g->seed;
+    front.buckets = g->buckets;
+    front.nodes = g->nodes;
+    front.base = g->base;
+    front.whole = g->whole;
+    front.mask = g->mask;
+    front.doublings = g->doublings;
+    front.split = g->split;
+    return front;
+}
+
+/* The first nodes of the buckets of hash words: what bh_da_first says of one. */
+BH_FN bh_vec bh_da_firsts(const bh_da_front *front, bh_vec word)
+{
+    const bh_vec base = bh_vec_all(front->base);
+    const bh_vec within = bh_vec_multiply32(bh_vec_and(word, bh_vec_all(front->mask)), base);
+    bh_vec bucket = bh_vec_add(bh_hash_ranges(word, base), within);
+    /* 1 where the bucket has been split, and the next bit of the hash is set. */
+    const bh_vec is_split = bh_vec_right(bh_vec_subtract(bucket, bh_vec_all(front->split)), 63);
+    const bh_vec next = bh_vec_and(is_split, bh_vec_right_by(word, bh_vec_all(front->doublings)));
+
+    bucket = bh_vec_add(bucket,
+                        bh_vec_and(bh_vec_subtract(bh_vec_all(0), next), bh_vec_all(front->whole)));
+    return bh_vec_add(bh_vec_all(front->buckets), bh_vec_left(bucket, BH_DA_LINE_SHIFT));
+}
+
+#endif
+
+/* Whether slices of this table go through the front: its nodes are lines. */
+BH_FN int BH_DA(front_fits)(const bh_da_geometry *g)
+{
+    return g->node_shift == BH_DA_LINE_SHIFT && g->base <= UINT32_MAX && g->mask <= UINT32_MAX;
+}
+
+BH_FN void BH_DA(ask)(uint64_t line, int values, bh_asks how)
+{
+    (void)values;
+    bh_ask(bh_da_at(line), how);
+}
+
+/* Says where the keys of a group live. `round` is a constant. */
+BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t round,
+                      bh_da_aims *aims)
+{
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_hashes h = bh_hash_keys(BH_LOAD_VECTOR(keys + i), BH_KEY_BYTES, &front->seed);
+
+        bh_vec_store64(aims->line[0] + i, bh_da_firsts(front, h.one));
+    }
+    /* Round 0 has brought the first nodes, so their links are near. */
+    for (i = 0; round && i < BH_FRONT_GROUP; i++) {
+        const uint64_t link = bh_da_link(bh_load64(bh_da_at(aims->line[0][i])));
+
+        aims->line[1][i] = link ? front->nodes + (link << BH_DA_LINE_SHIFT) : aims->line[0][i];
+    }
+}
+
+/* Looks up a group's keys in their first nodes. Answers a bit for each: 1 where it was found, and its value is in
+ * `values`. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
+ * stay open. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
+ * it is a constant. */
+BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
+                              int wants, int far, BH_VALUE *values, uint32_t *open)
+{
+    uint64_t headers[BH_FRONT_GROUP];
+    uint32_t matches[BH_FRONT_GROUP];
+    BH_KEY seen[BH_FRONT_GROUP];
+    /* A narrow node has no stamp: the key is read once more, with its value or, where no target promises that a line is
+     * loaded by words of 8 bytes, alone. */
+    const int again = BH_DA_IS_NARROW && (BH_KEY_BYTES == 8 || (BH_DA_IS_PAIR && wants));
+    uint32_t gone = 0, last = 0, other = 0, i;
+
+    *open = BH_FRONT_ALL;
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const uint64_t node = aims->line[0][i];
+        uint64_t stamp = 0;
+        uint32_t match, position;
+
+        BH_DA(ask)(next->line[0][i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
+        if (!BH_DA_IS_NARROW)
+            stamp = bh_load64(bh_da_at(node + 8));
+        headers[i] = bh_load64(bh_da_at(node));
+        match = BH_DA(match_line)(node, headers[i], keys[i]);
+        /* Without branches: no processor foresees whether a key is there, or in which slot. Position 0 stands for the
+         * slot of a key that no slot has: what it loads there nobody gets. */
+        position = bh_first(match | 1u << BH_DA_WORDS) % BH_DA_WORDS;
+        if (again && BH_DA_IS_PAIR) {
+            const uint64_t pair = bh_load64(BH_DA(key_at)(node, position));
+
+            seen[i] = (BH_KEY)bh_pair_key(pair);
+            values[i] = (BH_VALUE)bh_pair_value(pair);
+        } else if (again) {
+            seen[i] = BH_LOAD_KEY(BH_DA(key_at)(node, position));
+        } else if (BH_VALUE_BYTES && wants) {
+            values[i] = BH_LOAD_VALUE(bh_da_at(node) +
+                                      BH_DA_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE) +
+                                      position * BH_VALUE_BYTES);
+        }
+        matches[i] = match;
+        if ((match & ~(uint32_t)bh_load64(bh_da_at(node))) ||
+            (!BH_DA_IS_NARROW && bh_load64(bh_da_at(node + 8)) != stamp))
+            return 0;
+    }
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        gone |= bh_vec_zeros(bh_vec_load32(matches + i)) << i;
+        last |= bh_vec_zeros(bh_vec_right(bh_vec_load64(headers + i), BH_DA_LINK_SHIFT)) << i;
+        if (again)
+            other |= (bh_vec_zeros(bh_vec_xor(BH_LOAD_VECTOR(seen + i), BH_LOAD_VECTOR(keys + i))) ^
+                      ((1u << BH_VEC) - 1))
+                     << i;
+    }
+    if (other & ~gone)
+        return 0;
+    *open = gone & ~last;
+    return gone ^ BH_FRONT_ALL;
+}
+
+/* One try of an operation in the first node. Chains that grow are left to the window. */
+BH_FN bh_answer BH_DA(try_change)(bh__slice *slice, BH_DA(op) *op, const bh_da_aims *aims,
+                                  uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
+{
+    BH_DA(begin_at)(op, aims->line[0][i], key, at, kind);
+    return BH_DA(at_first)(slice, op, kind);
+}
+
+/* Whether a second round is worth while. A new key without room is refused by the window. */
+BH_FN int BH_DA(tries_again)(const bh__slice *slice, uint32_t kind)
+{
+    return !BH_OP_INSERTS(kind) || slice->room;
+}
+
+/* One try of an operation in the first two nodes of its chain. One that holds the lock goes on to its end. */
+BH_FN bh_answer BH_DA(try_again)(bh__slice *slice, BH_DA(op) *op, const bh_da_aims *aims,
+                                 uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
+{
+    bh_region next;
+    bh_answer answer;
+
+    BH_DA(begin_at)(op, aims->line[0][i], key, at, kind);
+    answer = BH_DA(step)(slice, op, kind, op->first, &next);
+    if (answer == BH_NEXT && op->node == aims->line[1][i])
+        answer = BH_DA(step)(slice, op, kind, op->node, &next);
+    while (answer == BH_NEXT && op->state != BH_DA_WALK)
+        answer = BH_DA(step)(slice, op, kind, op->node, &next);
+    return answer;
+}
+
+/* Begins an operation that the front has left. */
+BH_FN bh_region BH_DA(begin_left)(const bh__slice *slice, BH_DA(op) *op, uint32_t at, uint32_t kind)
+{
+    return BH_DA(begin)(slice, op, at, kind);
+}
+
+#undef BH_DA
+#undef BH_DA_IS_NARROW
+#undef BH_DA_IS_PAIR
+#undef BH_DA_HEAD
+#undef BH_DA_WORDS
