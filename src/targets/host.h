@@ -155,6 +155,20 @@ BH_FN uint32_t bh_first64(uint64_t mask)
     return (uint32_t)__builtin_ctzll(mask);
 }
 
+BH_FN uint64_t bh_zero_bytes(uint64_t word)
+{
+    const uint64_t lower = 0x7f7f7f7f7f7f7f7full;
+
+    /* Adding to the lower bits of a byte carries into its highest, unless they are 0. */
+    return ~(((word & lower) + lower) | word | lower);
+}
+
+BH_FN uint32_t bh_bits_of_bytes(uint64_t set)
+{
+    /* Byte k has a factor that moves its bit to bit 56 + k; no two of the 64 products meet. */
+    return (uint32_t)((set >> 7) * 0x0102040810204080ull >> 56);
+}
+
 BH_FN uint32_t bh_count(uint32_t mask)
 {
     return (uint32_t)__builtin_popcount(mask);

@@ -109,6 +109,9 @@
  *                              a CPU alone
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
+ *   bh_zero_bytes(word)        the highest bit of each byte of a word of 64 bits that is 0; and
+ *   bh_bits_of_bytes(set)      of such a set, bit k for byte k, the lowest byte first; of the targets that run on a CPU
+ *                              alone
  *   bh_count(mask)             number of set bits
  *   bh_multiply(a, b, &high)   the lower 64 bits of the product, and the upper ones
  *

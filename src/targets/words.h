@@ -51,13 +51,13 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     uint64_t mask = 0;
     uint32_t i;
 
-    for (i = 0; i < 64; i++) {
+    for (i = 0; i < 8; i++) {
+        uint64_t word = line.word[i] ^ byte * 0x0101010101010101ull;
+
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        const uint32_t shift = ~i % 8 * 8;
-#else
-        const uint32_t shift = i % 8 * 8;
+        word = __builtin_bswap64(word);
 #endif
-        mask |= (uint64_t)((line.word[i / 8] >> shift & 255) == byte) << i;
+        mask |= (uint64_t)bh_bits_of_bytes(bh_zero_bytes(word)) << 8 * i;
     }
     return mask;
 }

@@ -55,9 +55,10 @@ BH_FN uint32_t bh_st_ready(const bh_st_geometry *g, const bh_hash *h)
 
 BH_FN const bh_st_part *bh_st_part_of(const bh_st_geometry *g, const bh_hash *h)
 {
-    const uint32_t i = (uint32_t)h->one & (2 * g->whole - 1);
+    uint32_t i = (uint32_t)h->one & (2 * g->whole - 1);
 
-    return &g->part[i < g->parts ? i : i - g->whole];
+    i -= i < g->parts ? 0 : g->whole;
+    return &g->part[i];
 }
 
 /* A place on a path. */
