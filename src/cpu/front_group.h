@@ -24,6 +24,9 @@
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
+/* Groups of lookups that follow chains: those whose lines are on their way, and those being filled and looked at. */
+#define BH_FRONT_TRAIL (BH_FRONT_AHEAD + 5)
+
 /* How lines are asked for: to be read or written, from near; to be either, from beyond the caches; and those again,
  * when they come to be written. */
 typedef enum bh_asks { BH_ASKS_TO_READ, BH_ASKS_TO_WRITE, BH_ASKS_FAR, BH_ASKS_OWN } bh_asks;
@@ -45,6 +48,9 @@ BH_FN void bh_ask(const void *line, bh_asks how)
 
 /* A bit for each key of a group. */
 #define BH_FRONT_ALL ((1u << BH_FRONT_GROUP) - 1)
+
+/* Of lookups that follow chains, beside those bits: a writer was at work, and nothing is known of any key. */
+#define BH_FRONT_AGAIN (1u << 31)
 
 /* The bits as the bytes of a word, 0 or 1 each: outcomes of lookups, BH_MISSING or BH_FOUND. */
 #define BH_FRONT_ONES 0x0101010101010101ull

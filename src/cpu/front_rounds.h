@@ -34,6 +34,13 @@
  *     BH_DESIGN(tries_again)   whether there is a round 1
  *     BH_DESIGN(try_again)     tries any operation on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
+ *
+ * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) also defines
+ *
+ *     BH_DESIGN(follow)        of a lookup that a line has not decided, the next line of the chain
+ *
+ * Its lookups then go on along their chains in round 0. A key that a line has not decided joins a *trail* of groups, and
+ * its next line is asked for; when seven later groups have been filled the group is looked at as those of the slice are.
  */
 #include "tables/instance.h"
 
@@ -106,6 +113,139 @@ BH_FN uint32_t BH_DESIGN(look_up_group)(const BH_OF_DESIGN(aims) *aims, const BH
     return BH_DESIGN(look_up)(aims, keys, next, 1, far, values, open);
 }
 
+/* A group whose elements do not follow each other in the slice: their names, and their keys. */
+typedef struct BH_DESIGN(group) {
+    BH_OF_DESIGN(aims) aims;
+    uint16_t names[BH_FRONT_GROUP];
+    BH_KEY keys[BH_FRONT_GROUP];
+} BH_DESIGN(group);
+
+/* Writes the answers of a group of lookups whose elements do not follow each other. Without branches, as in look_up. */
+BH_FN void BH_DESIGN(answer_named)(const bh__slice *slice, const uint16_t *names, uint32_t members,
+                                   uint32_t found, const BH_VALUE *values)
+{
+    uint32_t i;
+
+    for (i = 0; i < members; i++) {
+        const uint32_t at = names[i];
+
+        if (BH_VALUE_BYTES && slice->values_out) {
+            BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at, before = *answer;
+
+            *answer = found >> i & 1 ? values[i] : before;
+        }
+        if (slice->outcomes)
+            slice->outcomes[at] = found >> i & 1 ? BH_FOUND : BH_MISSING;
+    }
+}
+
+/* Lookups on their way along chains: the members `head` to `tail` of a ring of groups. */
+typedef struct BH_DESIGN(trail) {
+#ifdef BH_DESIGN_FOLLOWS
+    BH_DESIGN(group) groups[BH_FRONT_TRAIL];
+#endif
+    uint32_t head, tail;
+} BH_DESIGN(trail);
+
+#ifdef BH_DESIGN_FOLLOWS
+
+/* A key joins the trail; its next line is `line`. */
+BH_FN void BH_DESIGN(join)(BH_DESIGN(trail) *trail, uint32_t name, BH_KEY key, uint64_t line,
+                           int far)
+{
+    BH_DESIGN(group) *const group = &trail->groups[trail->tail / BH_FRONT_GROUP % BH_FRONT_TRAIL];
+    const uint32_t i = trail->tail++ % BH_FRONT_GROUP;
+
+    group->names[i] = (uint16_t)name;
+    group->keys[i] = key;
+    group->aims.line[0][i] = line;
+    BH_DESIGN(ask)(line, 1, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
+}
+
+/* Looks at the first group of the trail, of which there may be less than eight. Keys that the next line may have join
+ * again; where a writer was at work all keys are left. Answers how many are left now. */
+BH_FN_RARE uint32_t BH_DESIGN(look_at_trail)(const bh__slice *slice,
+                                             const BH_OF_DESIGN(front) *front,
+                                             BH_DESIGN(trail) *trail, uint16_t *left,
+                                             uint32_t count)
+{
+    BH_DESIGN(group) *const group = &trail->groups[trail->head / BH_FRONT_GROUP % BH_FRONT_TRAIL];
+    const uint32_t there = trail->tail - trail->head;
+    const uint32_t members = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
+    const int far = (slice->hints & BH_HINT_FAR) != 0;
+    BH_VALUE values[BH_FRONT_GROUP] = {0};
+    uint32_t found, open, i;
+
+    for (i = members; i < BH_FRONT_GROUP; i++) {
+        group->keys[i] = group->keys[0];
+        group->aims.line[0][i] = group->aims.line[0][0];
+    }
+    trail->head += BH_FRONT_GROUP;
+    if (members < BH_FRONT_GROUP)
+        trail->tail = trail->head;
+    found = BH_DESIGN(look_up)(&group->aims, group->keys, &group->aims, 1, 0, values, &open);
+    BH_DESIGN(answer_named)(slice, group->names, members, found, values);
+    for (i = 0; i < members; i++) {
+        if (open & BH_FRONT_AGAIN)
+            left[count++] = group->names[i];
+        else if (open >> i & 1)
+            BH_DESIGN(join)(trail, group->names[i], group->keys[i],
+                            BH_DESIGN(follow)(front, group->aims.line[0][i]), far);
+    }
+    return count;
+}
+
+#endif
+
+/* What becomes of the open keys of a group of lookups, whose names are `names` or, where that is NULL, follow each other
+ * from `first` on: in a design with chains they join the trail, and a group of that is looked at when its lines are there;
+ * in others they are left, and so are all of a group in which a writer was at work. Answers how many are left now. */
+BH_FN uint32_t BH_DESIGN(go_on)(const bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys, uint32_t open,
+                                const uint16_t *names, uint32_t first, BH_DESIGN(trail) *trail,
+                                uint16_t *left, uint32_t count)
+{
+#ifdef BH_DESIGN_FOLLOWS
+    if (!(open & BH_FRONT_AGAIN)) {
+        for (; open; open &= open - 1) {
+            const uint32_t i = bh_first(open);
+
+            BH_DESIGN(join)(trail, names ? names[i] : first + i, keys[i],
+                            BH_DESIGN(follow)(front, aims->line[0][i]),
+                            (slice->hints & BH_HINT_FAR) != 0);
+        }
+        while (trail->tail - trail->head >= (BH_FRONT_AHEAD + 1) * BH_FRONT_GROUP)
+            count = BH_DESIGN(look_at_trail)(slice, front, trail, left, count);
+        return count;
+    }
+#else
+    (void)slice;
+    (void)front;
+    (void)aims;
+    (void)keys;
+    (void)trail;
+#endif
+    for (open &= BH_FRONT_ALL; open; open &= open - 1)
+        left[count++] = names ? names[bh_first(open)] : (uint16_t)(first + bh_first(open));
+    return count;
+}
+
+/* Looks at what is left of the trail. */
+BH_FN uint32_t BH_DESIGN(end_trail)(const bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                    BH_DESIGN(trail) *trail, uint16_t *left, uint32_t count)
+{
+#ifdef BH_DESIGN_FOLLOWS
+    while (trail->head != trail->tail)
+        count = BH_DESIGN(look_at_trail)(slice, front, trail, left, count);
+#else
+    (void)slice;
+    (void)front;
+    (void)trail;
+    (void)left;
+#endif
+    return count;
+}
+
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
  * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
  * group before was found; `wants` as in look_up_group. `far`, a constant too, says where the lines lie. */
@@ -119,8 +259,10 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     BH_VALUE values[BH_FRONT_GROUP] = {0};
+    BH_DESIGN(trail) trail;
     uint32_t aimed = 0, first, count = 0, found = 1, open;
 
+    trail.head = trail.tail = 0;
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
         BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, wants, far, &ring[aimed / BH_FRONT_GROUP]);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
@@ -132,12 +274,12 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
         found = BH_DESIGN(look_up_group)(aims, keys + first, next, wants, !BH_APART || found, far,
                                          values, &open);
         BH_DESIGN(answer_group)(&slice, first, found, values);
-        for (; open; open &= open - 1)
-            left[count++] = (uint16_t)(first + bh_first(open));
+        count = BH_DESIGN(go_on)(shared, shared_front, aims, keys + first, open, 0, first, &trail,
+                                 left, count);
         next = aims;
         aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
     }
-    return count;
+    return BH_DESIGN(end_trail)(shared, shared_front, &trail, left, count);
 }
 
 /* Tries the i-th element of the group that the slice begins with. Answers whether it is left. */
@@ -217,13 +359,6 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     return count;
 }
 
-/* A group whose elements do not follow each other in the slice: their names, and their keys. */
-typedef struct BH_DESIGN(group) {
-    BH_OF_DESIGN(aims) aims;
-    uint16_t names[BH_FRONT_GROUP];
-    BH_KEY keys[BH_FRONT_GROUP];
-} BH_DESIGN(group);
-
 /* Makes a group of the elements that a list names from `first` on. Where there are no eight left the last one stands
  * for those that are missing. */
 BH_FN void BH_DESIGN(gather)(const bh__slice *slice, const uint16_t *list, uint32_t first,
@@ -247,8 +382,10 @@ BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(const bh__slice *shared,
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     BH_DESIGN(group) ring[BH_FRONT_RING], *group = ring, *next = ring + BH_FRONT_AHEAD;
     BH_VALUE values[BH_FRONT_GROUP] = {0};
-    uint32_t aimed = 0, first, count = 0, found = 1, open, i;
+    BH_DESIGN(trail) trail;
+    uint32_t aimed = 0, first, count = 0, found = 1, open;
 
+    trail.head = trail.tail = 0;
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP];
 
@@ -267,24 +404,14 @@ BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(const bh__slice *shared,
         aimed += BH_FRONT_GROUP;
         found = BH_DESIGN(look_up_group)(&group->aims, group->keys, &next->aims, 1,
                                          !BH_APART || found, far, values, &open);
-        /* Without branches, as in look_up. */
-        for (i = 0; i < members; i++) {
-            const uint32_t at = group->names[i];
-
-            list[count] = (uint16_t)at;
-            count += open >> i & 1;
-            if (BH_VALUE_BYTES && slice.values_out) {
-                BH_VALUE *const answer = (BH_VALUE *)slice.values_out + at, before = *answer;
-
-                *answer = found >> i & 1 ? values[i] : before;
-            }
-            if (slice.outcomes)
-                slice.outcomes[at] = found >> i & 1 ? BH_FOUND : BH_MISSING;
-        }
+        BH_DESIGN(answer_named)(&slice, group->names, members, found, values);
+        count = BH_DESIGN(go_on)(shared, shared_front, &group->aims, group->keys,
+                                 open & (BH_FRONT_AGAIN | ((1u << members) - 1)), group->names, 0,
+                                 &trail, list, count);
         next = group;
         group = group + 1 < ring + BH_FRONT_RING ? group + 1 : ring;
     }
-    return count;
+    return BH_DESIGN(end_trail)(shared, shared_front, &trail, list, count);
 }
 
 /* A round of the elements that the list names: 0 of changes, 1 of all kinds. Answers how many are left in it. Few

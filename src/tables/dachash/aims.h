@@ -3,9 +3,9 @@
  * schedule (cpu/front_rounds.h). What is done to a key there is what walk.h does. An include-template: see
  * instance.h.
  *
- *     round 0    the first node of the key's bucket
- *     round 1    that, and the next one of its chain
- *     window     chains of three nodes and more
+ *     round 0    the first node of the key's bucket; lookups go on along the chain (BH_DESIGN_FOLLOWS)
+ *     round 1    changes: that node, and the next one of its chain
+ *     window     changes in chains of three nodes and more
  */
 #include "tables/instance.h"
 
@@ -98,7 +98,13 @@ BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t rou
     }
 }
 
-/* Looks up a group's keys in their first nodes. Answers a bit for each: 1 where it was found, and its value is in
+/* The node behind one that has not decided a lookup: it has a link, which no operation takes back. */
+BH_FN uint64_t BH_DA(follow)(const bh_da_front *front, uint64_t node)
+{
+    return front->nodes + (bh_da_link(bh_load64(bh_da_at(node))) << BH_DA_LINE_SHIFT);
+}
+
+/* Looks up a group's keys in a node each. Answers a bit for each: 1 where it was found, and its value is in
  * `values`. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
  * stay open. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
  * it is a constant. */
@@ -113,7 +119,7 @@ BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const 
     const int again = BH_DA_IS_NARROW && (BH_KEY_BYTES == 8 || (BH_DA_IS_PAIR && wants));
     uint32_t gone = 0, last = 0, other = 0, i;
 
-    *open = BH_FRONT_ALL;
+    *open = BH_FRONT_ALL | BH_FRONT_AGAIN;
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
         const uint64_t node = aims->line[0][i];

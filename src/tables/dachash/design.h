@@ -7,5 +7,6 @@
 #define BH_DESIGN_GEOMETRY bh_da_geometry
 #define BH_DESIGN_PASSES BH_DA_PASSES
 #define BH_DESIGN_AIMS "tables/dachash/aims.h"
+#define BH_DESIGN_FOLLOWS
 #define BH_DESIGN_STAGES
 #include "tables/declared.h"
