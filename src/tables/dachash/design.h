@@ -6,7 +6,7 @@
 #define BH_DESIGN_OPS "tables/dachash/ops.h"
 #define BH_DESIGN_GEOMETRY bh_da_geometry
 #define BH_DESIGN_PASSES BH_DA_PASSES
-#define BH_DESIGN_AIMS "tables/dachash/aims.h"
+#define BH_DESIGN_AIMS "tables/dachash/chain_aims.h"
 #define BH_DESIGN_FOLLOWS
 #define BH_DESIGN_STAGES
 #include "tables/declared.h"

@@ -15,8 +15,8 @@
 #define BH_DA_HEAD BH_DA_HEADER(BH_KEY_BYTES, BH_VALUE_BYTES)
 #define BH_DA_WORDS (BH_DA_LINE / BH_KEY_BYTES) /* keys' widths in a line */
 
-#ifndef BH_TABLES_DACHASH_AIMS_H
-#define BH_TABLES_DACHASH_AIMS_H
+#ifndef BH_TABLES_DACHASH_CHAIN_AIMS_H
+#define BH_TABLES_DACHASH_CHAIN_AIMS_H
 
 /* What all groups of a slice have in common: of the geometry, what aiming needs. */
 typedef struct bh_da_front {
