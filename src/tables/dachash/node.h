@@ -80,12 +80,13 @@ BH_FN unsigned char *BH_DA(value_at)(const bh_da_geometry *g, uint64_t node, uin
     return bh_da_at(node) + g->values + position * BH_VALUE_BYTES;
 }
 
-/* The slots in use of a node that hold the key, as positions; of a node that is a line. */
+/* The slots in use of a node that hold the key, as positions; of a node that is a line, whose positions end before the
+ * lock bit. */
 BH_FN uint32_t BH_DA(match_line)(uint64_t node, uint64_t header, BH_KEY key)
 {
     return BH_MATCH(bh_line_load(bh_da_at(node)), 0, BH_DA_WORDS, key) >>
                (BH_DA_HEAD / BH_KEY_BYTES) &
-           (uint32_t)header & (uint32_t)BH_DA_USED;
+           (uint32_t)header;
 }
 
 /* The same of any node. `line` is the line that the node is in, or
