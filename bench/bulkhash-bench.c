@@ -81,7 +81,7 @@ static const char usage_text[] =
     "                         a GPU is said, and the rest measured\n"
     "  -n, --keys N           pairs in the table (default 33554432; on a GPU 50000000)\n"
     "  -f, --fill F           fraction of slots in use, at most (default 0.8; on a GPU 0.84);\n"
-    "                         of instructions with --design dachash up to 4\n"
+    "                         with --experiment instructions --design dachash up to 4\n"
     "  -w, --widths K,V       bytes of a key and of a value, 4 or 8 each (default 4,4)\n"
     "  -t, --threads N        threads (default: all)\n"
     "  -r, --repetitions N    repetitions, 1 to 99 (default 5)\n"
@@ -290,6 +290,19 @@ static void run(const settings *s, int is_gpu, unsigned chosen)
     bh_context_destroy(cpu);
 }
 
+/* Chains have more keys than the first nodes of the buckets have slots. */
+#define FILL_MOST 0.95
+#define FILL_MOST_CHAINS 4.0
+
+static int fill_refused(const char *text)
+{
+    fprintf(stderr,
+            "bulkhash-bench: --fill: \"%s\" is no number from 0.1 to %g (with --experiment "
+            "instructions --design dachash to %g); see bulkhash bench --help\n",
+            text, FILL_MOST, FILL_MOST_CHAINS);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     enum { QUICK = 256, JSON, DESIGN, COUNTED };
@@ -312,7 +325,6 @@ int main(int argc, char **argv)
     unsigned asked = 0;
     int option, is_gpu, all = 0;
     const char *fill_text = NULL;
-    double fill_most;
     char *end;
 
     while ((option = getopt_long(argc, argv, "e:d:n:f:w:t:r:h", options, NULL)) != -1) {
@@ -329,8 +341,8 @@ int main(int argc, char **argv)
             break;
         case 'f':
             s.fill = strtod(optarg, &end);
-            if (end == optarg || *end)
-                s.fill = 0;
+            if (end == optarg || *end || !(s.fill >= 0.1 && s.fill <= FILL_MOST_CHAINS))
+                return fill_refused(optarg);
             fill_text = optarg;
             s.fill_given = 1;
             break;
@@ -376,15 +388,8 @@ int main(int argc, char **argv)
     }
     if (!s.design)
         choose_design("dycuckoo", &s);
-    /* Chains have more keys than the first nodes of the buckets have slots. */
-    fill_most = s.design_is == BH_DACHASH && asked == experiment("instructions") ? 4 : 0.95;
-    if (fill_text && !(s.fill >= 0.1 && s.fill <= fill_most)) {
-        fprintf(stderr,
-                "bulkhash-bench: --fill: \"%s\" is no number from 0.1 to %g; "
-                "see bulkhash bench --help\n",
-                fill_text, fill_most);
-        return 2;
-    }
+    if (s.fill > FILL_MOST && (s.design_is != BH_DACHASH || asked != experiment("instructions")))
+        return fill_refused(fill_text);
     if (!s.keys)
         s.keys = is_gpu ? 50000000 : 1u << 25;
     if (s.fill == 0)
