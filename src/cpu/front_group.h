@@ -24,7 +24,8 @@
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
-/* Groups of lookups that follow chains: those whose lines are on their way, and those being filled and looked at. */
+/* Groups of the ring of lookups that follow chains. When BH_FRONT_AHEAD + 1 are full the first is looked at. Before that a
+ * group of the slice may have joined, and meanwhile what is open of the first joins again: three more at most. */
 #define BH_FRONT_TRAIL (BH_FRONT_AHEAD + 5)
 
 /* How lines are asked for: to be read or written, from near; to be either, from beyond the caches; and those again,

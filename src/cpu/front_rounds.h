@@ -13,7 +13,7 @@
  *
  *     round 0    all elements of groups, on their first lines     one in ten is left
  *     round 1    those, and the last ones, which make no group,
- *                on all their lines                               one in a hundred is left
+ *                on their first two lines                         one in a hundred is left
  *     window     those
  *
  * Elements may be a whole slice, or a list of some of them, as calls of different operations have one for each kind.
@@ -35,7 +35,8 @@
  *     BH_DESIGN(try_again)     tries any operation on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
  *
- * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) also defines
+ * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has a look_up that takes any line of a chain, and that
+ * answers BH_FRONT_AGAIN in *open where a writer was at work. It also defines
  *
  *     BH_DESIGN(follow)        of a lookup that a line has not decided, the next line of the chain
  *

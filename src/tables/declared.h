@@ -72,6 +72,8 @@
 #elif defined(BH_DESIGN_AIMS) &&                                                                   \
     (defined(BH_DESIGN_FRONT) || defined(BH_DESIGN_TIERS) || defined(BH_DESIGN_LOOKUPS_ONLY))
 #error "BH_DESIGN_AIMS is for designs that change in near memory and have no front of their own"
+#elif defined(BH_DESIGN_FOLLOWS) && !defined(BH_DESIGN_AIMS)
+#error "BH_DESIGN_FOLLOWS is for designs with BH_DESIGN_AIMS"
 #elif !defined(BH_EACH_DESIGN)
 #error "include tables/designs.h, with BH_EACH_DESIGN defined"
 #endif

@@ -105,8 +105,8 @@
  *   bh_line_match32(line, first, count, key)   bit i is set where 4-byte word first + i of the line
  *   bh_line_match64(line, first, count, key)   equals key, i < count (8-byte words in the second);
  *                                              first and count are constants
- *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`; of the targets that run on
- *                              a CPU alone
+ *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`, the lowest byte of each word
+ *                              of 64 bits first; of the targets that run on a CPU alone
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_zero_bytes(word)        the highest bit of each byte of a word of 64 bits that is 0; and

@@ -52,11 +52,8 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     uint32_t i;
 
     for (i = 0; i < 8; i++) {
-        uint64_t word = line.word[i] ^ byte * 0x0101010101010101ull;
+        const uint64_t word = line.word[i] ^ byte * 0x0101010101010101ull;
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        word = __builtin_bswap64(word);
-#endif
         mask |= (uint64_t)bh_bits_of_bytes(bh_zero_bytes(word)) << 8 * i;
     }
     return mask;

@@ -173,6 +173,10 @@ static void front_and_window_agree(void **state)
             run(context, widths[i].key_bytes, widths[i].value_bytes, apart, 4, 0.93);
         }
     }
+    // Chains of many nodes.
+    for (uint64_t i = 0; test_design() == BH_DACHASH && i < sizeof widths / sizeof *widths; i++) {
+        run(context, widths[i].key_bytes, widths[i].value_bytes, 0, 4, 3);
+    }
     for (uint32_t subtables = 2; layouts > 1 && subtables <= 8; subtables++) {
         run(context, 4, 8, 0, subtables, 0.8);
         run(context, 4, 8, 1, subtables, 0.8);

@@ -4,8 +4,8 @@
  * instance.h.
  *
  *     round 0    the first node of the key's bucket; lookups go on along the chain (BH_DESIGN_FOLLOWS)
- *     round 1    changes: that node, and the next one of its chain
- *     window     changes in chains of three nodes and more
+ *     round 1    that node, and the next one of its chain: changes, and the few lookups that met a writer
+ *     window     longer chains, and the last elements of a slice, which make no group
  */
 #include "tables/instance.h"
 
@@ -90,7 +90,7 @@ BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t rou
 
         bh_vec_store64(aims->line[0] + i, bh_da_firsts(front, h.one));
     }
-    /* Round 0 has brought the first nodes, so their links are near. */
+    /* Round 0 has brought nearly all of the first nodes, so their links are near. */
     for (i = 0; round && i < BH_FRONT_GROUP; i++) {
         const uint64_t link = bh_da_link(bh_load64(bh_da_at(aims->line[0][i])));
 
@@ -106,7 +106,7 @@ BH_FN uint64_t BH_DA(follow)(const bh_da_front *front, uint64_t node)
 
 /* Looks up a group's keys in a node each. Answers a bit for each: 1 where it was found, and its value is in
  * `values`. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
- * stay open. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
+ * stay open, and *open has BH_FRONT_AGAIN, too. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
  * it is a constant. */
 BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
                               int wants, int far, BH_VALUE *values, uint32_t *open)

@@ -59,17 +59,17 @@ typedef struct BH_ST(aims) {
     uint64_t tickets[BH_ST_BLOCK]; /* a word whose tickets are all as the key's */
 } BH_ST(aims);
 
-/* Keys of a block on their way to slots. There is one place more than keys, which the last look may write to in vain. */
+/* Keys of a block on their way to slots. */
 typedef struct BH_ST(candidates) {
     /* The tickets of the line that are the key's, in the order in which its path meets them; */
-    uint64_t tickets[BH_ST_BLOCK + 1];
-    uint64_t ends[BH_ST_BLOCK + 1];   /* not 0: the path ends in this line */
-    uint64_t ticket[BH_ST_BLOCK + 1]; /* address of the word of the first of the tickets, */
-    uint64_t bit[BH_ST_BLOCK + 1];    /* and where it begins there */
-    uint64_t slot[BH_ST_BLOCK + 1];   /* address */
-    uint16_t of[BH_ST_BLOCK + 1];     /* the aim's number in the block */
-    uint16_t at[BH_ST_BLOCK + 1];     /* element of the slice */
-    uint8_t ready[BH_ST_BLOCK + 1];
+    uint64_t tickets[BH_ST_BLOCK];
+    uint64_t ends[BH_ST_BLOCK];   /* not 0: the path ends in this line */
+    uint64_t ticket[BH_ST_BLOCK]; /* address of the word of the first of the tickets, */
+    uint64_t bit[BH_ST_BLOCK];    /* and where it begins there */
+    uint64_t slot[BH_ST_BLOCK];   /* address */
+    uint16_t of[BH_ST_BLOCK];     /* the aim's number in the block */
+    uint16_t at[BH_ST_BLOCK];     /* element of the slice */
+    uint8_t ready[BH_ST_BLOCK];
 } BH_ST(candidates);
 
 /* Asks for what the i-th key's look at the board needs. */
@@ -234,7 +234,7 @@ BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, int all, uint32_t line,
                                                             : BH_ST_BLOCK;
         uint32_t count = 0;
 
-        if (all)
+        if (all && size)
             BH_ST(take_aims)(g, keys + first, size, turnover, far, &aims[now]);
         for (i = 0; !all && i < size; i++) {
             names[now][i] = list[first + i];
