@@ -67,10 +67,14 @@ BH_FN bh_vec bh_da_firsts(const bh_da_front *front, bh_vec word)
 
 #endif
 
-/* Whether slices of this table go through the front: its nodes are lines. */
+/* Whether slices of this table go through the front: its nodes are lines, and most chains are one node. Along longer
+ * ones the window is faster: at expected length 1 it looked up absent keys at 1.4 times the front's rate (decision 0022). */
 BH_FN int BH_DA(front_fits)(const bh_da_geometry *g)
 {
-    return g->node_shift == BH_DA_LINE_SHIFT && g->base <= UINT32_MAX && g->mask <= UINT32_MAX;
+    const uint64_t taken = bh_load64(bh_da_at(g->nodes + BH_DA_TAKEN));
+
+    return g->node_shift == BH_DA_LINE_SHIFT && g->base <= UINT32_MAX && g->mask <= UINT32_MAX &&
+           taken <= (g->whole + g->split) / 4 * 3;
 }
 
 BH_FN void BH_DA(ask)(uint64_t line, int values, bh_asks how)
