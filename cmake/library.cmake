@@ -136,11 +136,4 @@ bulkhash_special_build(sim
   BH_ORDERED_LEAST=3u BH_ORDERED_THREADS=1u BH_ORDERED_CHUNK=6u BH_ORDERED_PART=2u BH_ORDERED_WAVE=2u
   BH_ORDERED_GRAIN=2u)
 bulkhash_special_build(lines)
-if(BULKHASH_SANITIZE)
-  # It counts, and is no other text: instrumented it would take minutes to compile. Linked last, the
-  # option comes behind those that it takes back.
-  add_library(bulkhash_not_instrumented INTERFACE)
-  target_compile_options(bulkhash_not_instrumented INTERFACE -fno-sanitize=all)
-  target_link_libraries(bulkhash_lines PRIVATE bulkhash_not_instrumented)
-endif()
 set(bulkhash_special_builds sim lines)
