@@ -24,9 +24,9 @@
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
-/* Groups of the ring of lookups that follow chains. When BH_FRONT_AHEAD + 1 are full the first is looked at. Before that a
- * group of the slice may have joined, and meanwhile what is open of the first joins again: three more at most. */
-#define BH_FRONT_TRAIL (BH_FRONT_AHEAD + 5)
+/* Operations on the trail: when more are there the first ones are stepped; and its ring, which a group more may join. */
+#define BH_FRONT_FOLLOWED (BH_FRONT_AHEAD * BH_FRONT_GROUP)
+#define BH_FRONT_TRAIL (BH_FRONT_FOLLOWED + BH_FRONT_GROUP)
 
 /* How lines are asked for: to be read or written, from near; to be either, from beyond the caches; and those again,
  * when they come to be written. */
@@ -50,7 +50,7 @@ BH_FN void bh_ask(const void *line, bh_asks how)
 /* A bit for each key of a group. */
 #define BH_FRONT_ALL ((1u << BH_FRONT_GROUP) - 1)
 
-/* Of lookups that follow chains, beside those bits: a writer was at work, and nothing is known of any key. */
+/* Of a design with chains, beside those bits: a writer was at work, and nothing is known of any key. */
 #define BH_FRONT_AGAIN (1u << 31)
 
 /* The bits as the bytes of a word, 0 or 1 each: outcomes of lookups, BH_MISSING or BH_FOUND. */

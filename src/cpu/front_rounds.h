@@ -35,13 +35,16 @@
  *     BH_DESIGN(try_again)     tries any operation on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
  *
- * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has a look_up that takes any line of a chain, and that
- * answers BH_FRONT_AGAIN in *open where a writer was at work. It also defines
+ * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1. Its look_up takes the first line of a
+ * chain, and answers BH_FRONT_AGAIN in *open where a writer was at work; its try_change answers NEXT where the operation
+ * goes on, at another line or at the same. Instead of the three names above it defines
  *
- *     BH_DESIGN(follow)        of a lookup that a line has not decided, the next line of the chain
+ *     BH_DESIGN(follow)        a lookup that the first line has not decided, as an operation that goes on at the next one
+ *     BH_DESIGN(along)         the line that an operation goes on at
+ *     BH_DESIGN(step_along)    a step on that line
  *
- * Its lookups then go on along their chains in round 0. A key that a line has not decided joins a *trail* of groups, and
- * its next line is asked for; when seven later groups have been filled the group is looked at as those of the slice are.
+ * Operations that go on join the *trail*, a ring, and their next lines are asked for. When so many have joined behind one
+ * that its line should be there (BH_FRONT_FOLLOWED) it is stepped; if that does not end it, it joins again.
  */
 #include "tables/instance.h"
 
@@ -140,119 +143,114 @@ BH_FN void BH_DESIGN(answer_named)(const bh__slice *slice, const uint16_t *names
     }
 }
 
-/* Lookups on their way along chains: the members `head` to `tail` of a ring of groups. */
+/* Operations on their way along chains: those from `head` to `tail` of a ring. */
 typedef struct BH_DESIGN(trail) {
 #ifdef BH_DESIGN_FOLLOWS
-    BH_DESIGN(group) groups[BH_FRONT_TRAIL];
+    BH_DESIGN(op) ops[BH_FRONT_TRAIL];
 #endif
     uint32_t head, tail;
 } BH_DESIGN(trail);
 
 #ifdef BH_DESIGN_FOLLOWS
 
-/* A key joins the trail; its next line is `line`. */
-BH_FN void BH_DESIGN(join)(BH_DESIGN(trail) *trail, uint32_t name, BH_KEY key, uint64_t line,
-                           int far)
+/* An operation joins the trail, and the line that it goes on at is asked for. */
+BH_FN void BH_DESIGN(join)(BH_DESIGN(trail) *trail, const BH_DESIGN(op) *op, bh_asks how)
 {
-    BH_DESIGN(group) *const group = &trail->groups[trail->tail / BH_FRONT_GROUP % BH_FRONT_TRAIL];
-    const uint32_t i = trail->tail++ % BH_FRONT_GROUP;
-
-    group->names[i] = (uint16_t)name;
-    group->keys[i] = key;
-    group->aims.line[0][i] = line;
-    BH_DESIGN(ask)(line, 1, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
+    trail->ops[trail->tail++ % BH_FRONT_TRAIL] = *op;
+    BH_DESIGN(ask)(BH_DESIGN(along)(op), 1, how);
 }
 
-/* Looks at the first group of the trail, of which there may be less than eight. Keys that the next line may have join
- * again; where a writer was at work all keys are left. Answers how many are left now. */
-BH_FN_RARE uint32_t BH_DESIGN(look_at_trail)(const bh__slice *slice,
-                                             const BH_OF_DESIGN(front) *front,
-                                             BH_DESIGN(trail) *trail, uint16_t *left,
-                                             uint32_t count)
+/* Steps the first operations of the trail until only `until` are on it; `kind` is a constant for lookups. Those that meet
+ * a writer, or stall, are left. Answers how many are left now. */
+BH_FN uint32_t BH_DESIGN(walk)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
+                               uint32_t until, uint16_t *left, uint32_t count)
 {
-    BH_DESIGN(group) *const group = &trail->groups[trail->head / BH_FRONT_GROUP % BH_FRONT_TRAIL];
-    const uint32_t there = trail->tail - trail->head;
-    const uint32_t members = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
-    const int far = (slice->hints & BH_HINT_FAR) != 0;
-    BH_VALUE values[BH_FRONT_GROUP] = {0};
-    uint32_t found, open, i;
+    const bh_asks how = slice->hints & BH_HINT_FAR ? BH_ASKS_FAR
+                        : kind == BH_FIND          ? BH_ASKS_TO_READ
+                                                   : BH_ASKS_TO_WRITE;
 
-    for (i = members; i < BH_FRONT_GROUP; i++) {
-        group->keys[i] = group->keys[0];
-        group->aims.line[0][i] = group->aims.line[0][0];
-    }
-    trail->head += BH_FRONT_GROUP;
-    if (members < BH_FRONT_GROUP)
-        trail->tail = trail->head;
-    found = BH_DESIGN(look_up)(&group->aims, group->keys, &group->aims, 1, 0, values, &open);
-    BH_DESIGN(answer_named)(slice, group->names, members, found, values);
-    for (i = 0; i < members; i++) {
-        if (open & BH_FRONT_AGAIN)
-            left[count++] = group->names[i];
-        else if (open >> i & 1)
-            BH_DESIGN(join)(trail, group->names[i], group->keys[i],
-                            BH_DESIGN(follow)(front, group->aims.line[0][i]), far);
+    while (trail->tail - trail->head > until) {
+        BH_DESIGN(op) *const op = &trail->ops[trail->head++ % BH_FRONT_TRAIL];
+        const bh_answer answer = BH_DESIGN(step_along)(slice, op, kind);
+
+        if (answer == BH_NEXT)
+            BH_DESIGN(join)(trail, op, how);
+        else if (answer != BH_DONE)
+            left[count++] = (uint16_t)op->at;
+        else if (slice->outcomes)
+            slice->outcomes[op->at] = op->outcome;
     }
     return count;
+}
+
+BH_FN_RARE uint32_t BH_DESIGN(walk_trail)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
+                                          uint32_t until, uint16_t *left, uint32_t count)
+{
+    return kind == BH_FIND ? BH_DESIGN(walk)(slice, trail, BH_FIND, until, left, count)
+                           : BH_DESIGN(walk)(slice, trail, kind, until, left, count);
 }
 
 #endif
 
 /* What becomes of the open keys of a group of lookups, whose names are `names` or, where that is NULL, follow each other
- * from `first` on: in a design with chains they join the trail, and a group of that is looked at when its lines are there;
- * in others they are left, and so are all of a group in which a writer was at work. Answers how many are left now. */
+ * from `first` on: in a design with chains they join the trail; in others they are left, and so are all of a group in
+ * which a writer was at work. Answers how many are left now. */
 BH_FN uint32_t BH_DESIGN(go_on)(const bh__slice *slice, const BH_OF_DESIGN(front) *front,
                                 const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys, uint32_t open,
                                 const uint16_t *names, uint32_t first, BH_DESIGN(trail) *trail,
                                 uint16_t *left, uint32_t count)
 {
 #ifdef BH_DESIGN_FOLLOWS
-    if (!(open & BH_FRONT_AGAIN)) {
-        for (; open; open &= open - 1) {
-            const uint32_t i = bh_first(open);
-
-            BH_DESIGN(join)(trail, names ? names[i] : first + i, keys[i],
-                            BH_DESIGN(follow)(front, aims->line[0][i]),
-                            (slice->hints & BH_HINT_FAR) != 0);
-        }
-        while (trail->tail - trail->head >= (BH_FRONT_AHEAD + 1) * BH_FRONT_GROUP)
-            count = BH_DESIGN(look_at_trail)(slice, front, trail, left, count);
-        return count;
-    }
+    const int leaves = (open & BH_FRONT_AGAIN) != 0;
 #else
+    const int leaves = 1;
+#endif
+
+    for (open &= BH_FRONT_ALL; open; open &= open - 1) {
+        const uint32_t i = bh_first(open), name = names ? names[i] : first + i;
+
+        if (leaves) {
+            left[count++] = (uint16_t)name;
+        } else {
+#ifdef BH_DESIGN_FOLLOWS
+            BH_DESIGN(op) op;
+
+            BH_DESIGN(follow)(front, &op, aims->line[0][i], keys[i], name);
+            BH_DESIGN(join)(trail, &op, slice->hints & BH_HINT_FAR ? BH_ASKS_FAR : BH_ASKS_TO_READ);
+#endif
+        }
+    }
     (void)slice;
     (void)front;
     (void)aims;
     (void)keys;
     (void)trail;
-#endif
-    for (open &= BH_FRONT_ALL; open; open &= open - 1)
-        left[count++] = names ? names[bh_first(open)] : (uint16_t)(first + bh_first(open));
     return count;
 }
 
-/* Looks at what is left of the trail. */
-BH_FN uint32_t BH_DESIGN(end_trail)(const bh__slice *slice, const BH_OF_DESIGN(front) *front,
-                                    BH_DESIGN(trail) *trail, uint16_t *left, uint32_t count)
+/* Steps what is on the trail: of more than `most` operations, the first ones; at the end of a slice `most` is 0, and all
+ * come to their end. Answers how many are left now. */
+BH_FN uint32_t BH_DESIGN(clear_trail)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
+                                      uint32_t most, uint16_t *left, uint32_t count)
 {
 #ifdef BH_DESIGN_FOLLOWS
-    while (trail->head != trail->tail)
-        count = BH_DESIGN(look_at_trail)(slice, front, trail, left, count);
-#else
-    (void)slice;
-    (void)front;
-    (void)trail;
-    (void)left;
+    if (trail->tail - trail->head > most)
+        return BH_DESIGN(walk_trail)(slice, trail, kind, most ? most - BH_FRONT_GROUP : 0, left,
+                                     count);
 #endif
+    (void)slice;
+    (void)trail;
+    (void)kind;
+    (void)most;
+    (void)left;
     return count;
 }
 
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
  * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
  * group before was found; `wants` as in look_up_group. `far`, a constant too, says where the lines lie. */
-BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
-                                      const BH_OF_DESIGN(front) *shared_front, int wants, int far,
-                                      uint32_t total, uint16_t *left)
+BH_FN uint32_t BH_DESIGN(look_up_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
+                                      int wants, int far, uint32_t total, uint16_t *left)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
     const BH_OF_DESIGN(front) front = *shared_front;
@@ -277,15 +275,35 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(const bh__slice *shared,
         BH_DESIGN(answer_group)(&slice, first, found, values);
         count = BH_DESIGN(go_on)(shared, shared_front, aims, keys + first, open, 0, first, &trail,
                                  left, count);
+        count = BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, BH_FRONT_FOLLOWED, left, count);
         next = aims;
         aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
     }
-    return BH_DESIGN(end_trail)(shared, shared_front, &trail, left, count);
+    return BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, 0, left, count);
 }
 
-/* Tries the i-th element of the group that the slice begins with. Answers whether it is left. */
+/* What becomes of an operation that its first line has not decided: see go_on. Answers how many are left now. */
+BH_FN uint32_t BH_DESIGN(change_on)(BH_DESIGN(trail) *trail, BH_DESIGN(op) *op, bh_answer answer,
+                                    uint32_t name, uint16_t *left, uint32_t count)
+{
+#ifdef BH_DESIGN_FOLLOWS
+    if (answer == BH_NEXT) {
+        op->at = name;
+        BH_DESIGN(join)(trail, op, BH_ASKS_TO_WRITE);
+        return count;
+    }
+#endif
+    (void)trail;
+    (void)op;
+    if (answer != BH_DONE)
+        left[count++] = (uint16_t)name;
+    return count;
+}
+
+/* Tries the i-th element of the group that the slice begins with, whose name is `name`. Answers how many are left now. */
 BH_FN uint32_t BH_DESIGN(change_one)(bh__slice *slice, const BH_OF_DESIGN(aims) *aims, uint32_t i,
-                                     uint32_t kind, uint8_t *outcomes)
+                                     uint32_t kind, uint8_t *outcomes, uint32_t name,
+                                     BH_DESIGN(trail) *trail, uint16_t *left, uint32_t count)
 {
     BH_DESIGN(op) op;
     bh_answer answer;
@@ -294,7 +312,7 @@ BH_FN uint32_t BH_DESIGN(change_one)(bh__slice *slice, const BH_OF_DESIGN(aims) 
     answer = BH_DESIGN(try_change)(slice, &op, aims, i, ((const BH_KEY *)slice->keys)[i], i, kind);
     /* Stored at once: gathering a group's outcomes in a register took four instructions each. */
     outcomes[i] = op.outcome;
-    return answer != BH_DONE;
+    return BH_DESIGN(change_on)(trail, &op, answer, name, left, count);
 }
 
 /* Has a slice begin a group later. Its outcomes stay. */
@@ -308,6 +326,24 @@ BH_FN void BH_DESIGN(move_along)(bh__slice *slice)
     slice->count -= BH_FRONT_GROUP;
 }
 
+/* Steps what is on the trail of a slice, of which `slice` is the copy that has moved along; see clear_trail. */
+BH_FN uint32_t BH_DESIGN(clear_moved)(bh__slice *shared, bh__slice *slice, BH_DESIGN(trail) *trail,
+                                      uint32_t kind, uint16_t *left, uint32_t count)
+{
+    if (trail->tail - trail->head <= BH_FRONT_FOLLOWED)
+        return count;
+    shared->room = slice->room;
+    shared->inserted = slice->inserted;
+    shared->erased = slice->erased;
+    shared->assigned = slice->assigned;
+    count = BH_DESIGN(clear_trail)(shared, trail, kind, BH_FRONT_FOLLOWED, left, count);
+    slice->room = shared->room;
+    slice->inserted = shared->inserted;
+    slice->erased = shared->erased;
+    slice->assigned = shared->assigned;
+    return count;
+}
+
 /* Round 0 of elements that all do `kind`, another operation than looking up; see look_up_all. Where `kind` is a constant
  * `unrolled` is 1: each member of a group has a text of its own. The slice moves along with the groups, so that in such a
  * text the member's place is a constant. */
@@ -319,9 +355,12 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
+    const uint32_t reasons = slice.reasons;
     uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
+    BH_DESIGN(trail) trail;
     uint32_t aimed = 0, first, count = 0, i;
 
+    trail.head = trail.tail = 0;
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far,
                             &ring[aimed / BH_FRONT_GROUP]);
@@ -336,12 +375,12 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
         if (unrolled) {
 #pragma GCC unroll 8
             for (i = 0; i < BH_FRONT_GROUP; i++)
-                if (BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes))
-                    left[count++] = (uint16_t)(first + i);
+                count = BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes, first + i, &trail,
+                                              left, count);
         } else {
             for (i = 0; i < BH_FRONT_GROUP; i++)
-                if (BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes))
-                    left[count++] = (uint16_t)(first + i);
+                count = BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes, first + i, &trail,
+                                              left, count);
         }
         next = aims;
         aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
@@ -349,14 +388,16 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
             bh_answer_ahead(&slice, outcomes, 1, 0);
         BH_DESIGN(move_along)(&slice);
         outcomes += slice.outcomes ? BH_FRONT_GROUP : 0;
+        count = BH_DESIGN(clear_moved)(shared, &slice, &trail, kind, left, count);
     }
     slice.keys = shared->keys;
     slice.values = shared->values;
     slice.values_out = shared->values_out;
     slice.count = shared->count;
-    /* Why an element stalls the window says, when it has tried in vain, too. */
-    slice.reasons = shared->reasons;
     *shared = slice;
+    count = BH_DESIGN(clear_trail)(shared, &trail, kind, 0, left, count);
+    /* Why an element stalls the window says, when it has tried in vain, too. */
+    shared->reasons = reasons;
     return count;
 }
 
@@ -374,7 +415,7 @@ BH_FN void BH_DESIGN(gather)(const bh__slice *slice, const uint16_t *list, uint3
 }
 
 /* Round 0 of lookups that the list names; see look_up_all. Answers how many are left in the list. */
-BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(const bh__slice *shared,
+BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(bh__slice *shared,
                                               const BH_OF_DESIGN(front) *shared_front,
                                               uint16_t *list, uint32_t total)
 {
@@ -409,10 +450,23 @@ BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(const bh__slice *shared,
         count = BH_DESIGN(go_on)(shared, shared_front, &group->aims, group->keys,
                                  open & (BH_FRONT_AGAIN | ((1u << members) - 1)), group->names, 0,
                                  &trail, list, count);
+        count = BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, BH_FRONT_FOLLOWED, list, count);
         next = group;
         group = group + 1 < ring + BH_FRONT_RING ? group + 1 : ring;
     }
-    return BH_DESIGN(end_trail)(shared, shared_front, &trail, list, count);
+    return BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, 0, list, count);
+}
+
+/* Tries an operation in a round. */
+BH_FN bh_answer BH_DESIGN(try)(bh__slice *slice, BH_DESIGN(op) *op, const BH_OF_DESIGN(aims) *aims,
+                               uint32_t i, BH_KEY key, uint32_t at, uint32_t kind, uint32_t round)
+{
+#ifndef BH_DESIGN_FOLLOWS
+    if (round)
+        return BH_DESIGN(try_again)(slice, op, aims, i, key, at, kind);
+#endif
+    (void)round;
+    return BH_DESIGN(try_change)(slice, op, aims, i, key, at, kind);
 }
 
 /* A round of the elements that the list names: 0 of changes, 1 of all kinds. Answers how many are left in it. Few
@@ -424,8 +478,10 @@ BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front
     bh__slice slice = *shared;
     const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
     const int far = (slice.hints & BH_HINT_FAR) != 0;
+    BH_DESIGN(trail) trail;
     uint32_t aimed = 0, first, count = 0, i;
 
+    trail.head = trail.tail = 0;
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_DESIGN(group) *const looking = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
 
@@ -442,17 +498,16 @@ BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
             const uint32_t at = looking->names[i];
             BH_DESIGN(op) op;
-            const bh_answer answer = round ? BH_DESIGN(try_again)(&slice, &op, &looking->aims, i,
-                                                                  looking->keys[i], at, kind)
-                                           : BH_DESIGN(try_change)(&slice, &op, &looking->aims, i,
-                                                                   looking->keys[i], at, kind);
+            const bh_answer answer =
+                BH_DESIGN(try)(&slice, &op, &looking->aims, i, looking->keys[i], at, kind, round);
 
-            if (answer != BH_DONE)
-                list[count++] = (uint16_t)at;
-            else if (slice.outcomes)
+            if (answer == BH_DONE && slice.outcomes)
                 slice.outcomes[at] = op.outcome;
+            count = BH_DESIGN(change_on)(&trail, &op, answer, at, list, count);
         }
+        count = BH_DESIGN(clear_trail)(&slice, &trail, kind, BH_FRONT_FOLLOWED, list, count);
     }
+    count = BH_DESIGN(clear_trail)(&slice, &trail, kind, 0, list, count);
     slice.reasons = shared->reasons;
     *shared = slice;
     return count;
@@ -464,11 +519,15 @@ BH_FN_RARE uint32_t BH_DESIGN(change_listed)(bh__slice *slice, const BH_OF_DESIG
     return BH_DESIGN(try_listed)(slice, front, kind, 0, list, total);
 }
 
+#ifndef BH_DESIGN_FOLLOWS
+
 BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
                                              uint32_t kind, uint16_t *list, uint32_t total)
 {
     return BH_DESIGN(try_listed)(slice, front, kind, 1, list, total);
 }
+
+#endif
 
 /* Round 0 of a whole slice. Writes the names of elements that are left to slice->list, and answers how many. */
 BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
@@ -513,7 +572,9 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
         count = BH_DESIGN(look_up_listed)(slice, &front, slice->list, slice->listed);
     else
         count = BH_DESIGN(change_listed)(slice, &front, kind, slice->list, slice->listed);
-    if (count < BH_FRONT_AGAIN_LEAST || !BH_DESIGN(tries_again)(slice, kind))
-        return count;
-    return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
+#ifndef BH_DESIGN_FOLLOWS
+    if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
+        return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
+#endif
+    return count;
 }

@@ -3,9 +3,9 @@
  * schedule (cpu/front_rounds.h). What is done to a key there is what walk.h does. An include-template: see
  * instance.h.
  *
- *     round 0    the first node of the key's bucket; lookups go on along the chain (BH_DESIGN_FOLLOWS)
- *     round 1    that node, and the next one of its chain: changes, and the few lookups that met a writer
- *     window     longer chains, and the last elements of a slice, which make no group
+ *     round 0    the first node of the key's bucket
+ *     trail      the chain behind it (BH_DESIGN_FOLLOWS)
+ *     window     what has met a writer or has stalled, and the last elements of a slice, which make no group
  */
 #include "tables/instance.h"
 
@@ -32,7 +32,7 @@ typedef struct bh_da_front {
 
 /* Where the keys of a group live. */
 typedef struct bh_da_aims {
-    uint64_t line[2][BH_FRONT_GROUP]; /* the first node; in the second round, the next one */
+    uint64_t line[1][BH_FRONT_GROUP]; /* the first node */
 } bh_da_aims;
 
 BH_FN bh_da_front bh_da_front_of(const bh_da_geometry *g)
@@ -83,7 +83,7 @@ BH_FN void BH_DA(ask)(uint64_t line, int values, bh_asks how)
     bh_ask(bh_da_at(line), how);
 }
 
-/* Says where the keys of a group live. `round` is a constant. */
+/* Says where the keys of a group live. `round` is 0. */
 BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t round,
                       bh_da_aims *aims)
 {
@@ -92,23 +92,34 @@ BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t rou
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_hashes h = bh_hash_keys(BH_LOAD_VECTOR(keys + i), BH_KEY_BYTES, &front->seed);
 
-        bh_vec_store64(aims->line[0] + i, bh_da_firsts(front, h.one));
-    }
-    /* Round 0 has brought nearly all of the first nodes, so their links are near. */
-    for (i = 0; round && i < BH_FRONT_GROUP; i++) {
-        const uint64_t link = bh_da_link(bh_load64(bh_da_at(aims->line[0][i])));
-
-        aims->line[1][i] = link ? front->nodes + (link << BH_DA_LINE_SHIFT) : aims->line[0][i];
+        bh_vec_store64(aims->line[round] + i, bh_da_firsts(front, h.one));
     }
 }
 
-/* The node behind one that has not decided a lookup: it has a link, which no operation takes back. */
-BH_FN uint64_t BH_DA(follow)(const bh_da_front *front, uint64_t node)
+/* A lookup that its first node has not decided goes on at the next one: the node has a link, which no operation takes
+ * back. */
+BH_FN void BH_DA(follow)(const bh_da_front *front, BH_DA(op) *op, uint64_t node, BH_KEY key,
+                         uint32_t at)
 {
-    return front->nodes + (bh_da_link(bh_load64(bh_da_at(node))) << BH_DA_LINE_SHIFT);
+    const uint64_t link = bh_da_link(bh_load64(bh_da_at(node)));
+
+    BH_DA(begin_at)(op, front->nodes + (link << BH_DA_LINE_SHIFT), key, at, BH_FIND);
 }
 
-/* Looks up a group's keys in a node each. Answers a bit for each: 1 where it was found, and its value is in
+/* The node that an operation goes on at. */
+BH_FN uint64_t BH_DA(along)(const BH_DA(op) *op)
+{
+    return op->node;
+}
+
+BH_FN bh_answer BH_DA(step_along)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
+{
+    bh_region next;
+
+    return BH_DA(step_on)(slice, op, kind, op->node, 1, &next);
+}
+
+/* Looks up a group's keys in their first nodes. Answers a bit for each: 1 where it was found, and its value is in
  * `values`. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
  * stay open, and *open has BH_FRONT_AGAIN, too. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
  * it is a constant. */
@@ -169,34 +180,12 @@ BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const 
     return gone ^ BH_FRONT_ALL;
 }
 
-/* One try of an operation in the first node. Chains that grow are left to the window. */
+/* One try of an operation in the first node. */
 BH_FN bh_answer BH_DA(try_change)(bh__slice *slice, BH_DA(op) *op, const bh_da_aims *aims,
                                   uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
 {
     BH_DA(begin_at)(op, aims->line[0][i], key, at, kind);
     return BH_DA(at_first)(slice, op, kind);
-}
-
-/* Whether a second round is worth while. A new key without room is refused by the window. */
-BH_FN int BH_DA(tries_again)(const bh__slice *slice, uint32_t kind)
-{
-    return !BH_OP_INSERTS(kind) || slice->room;
-}
-
-/* One try of an operation in the first two nodes of its chain. One that holds the lock goes on to its end. */
-BH_FN bh_answer BH_DA(try_again)(bh__slice *slice, BH_DA(op) *op, const bh_da_aims *aims,
-                                 uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
-{
-    bh_region next;
-    bh_answer answer;
-
-    BH_DA(begin_at)(op, aims->line[0][i], key, at, kind);
-    answer = BH_DA(step)(slice, op, kind, op->first, &next);
-    if (answer == BH_NEXT && op->node == aims->line[1][i])
-        answer = BH_DA(step)(slice, op, kind, op->node, &next);
-    while (answer == BH_NEXT && op->state != BH_DA_WALK)
-        answer = BH_DA(step)(slice, op, kind, op->node, &next);
-    return answer;
 }
 
 /* Begins an operation that the front has left. */

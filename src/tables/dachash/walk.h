@@ -147,6 +147,40 @@ BH_FN uint64_t BH_DA(act)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64
     return header;
 }
 
+/* Does the operation to a pair that is there, with BH_HINT_ALIKE: no lock is taken, and no pair moves or is inserted.
+ * An erasure clears the slot's bit in one access, whose answer says whether another element of the same key was
+ * faster. */
+BH_FN void BH_DA(act_alike)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint32_t position)
+{
+    unsigned char *const place =
+        BH_DA(value_at)((const bh_da_geometry *)slice->geometry, op->node, position);
+    BH_VALUE value;
+
+    op->outcome = (uint8_t)BH_OP_PRESENT(kind);
+    if (BH_OP_KEEPS(kind)) {
+        if (BH_VALUE_BYTES && BH_OP_WRITES(kind) && slice->values_out)
+            ((BH_VALUE *)slice->values_out)[op->at] = BH_LOAD_VALUE(place);
+        return;
+    }
+    if (BH_OP_ERASES(kind)) {
+        if (!(bh_clear64(bh_da_at(op->node), 1ull << position) >> position & 1)) {
+            op->outcome = BH_MISSING;
+            return;
+        }
+        slice->room++;
+        slice->erased++;
+        return;
+    }
+    slice->assigned++;
+    if (!BH_VALUE_BYTES)
+        return;
+    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
+    if (BH_OP_REDUCES(kind))
+        bh_join_there(kind, BH_VALUE_BYTES, place, value);
+    else
+        BH_WRITE_VALUE(place, value);
+}
+
 /* The bucket is locked, and all nodes are as they are to be but for the header of the node at hand: stores
  * it and unlocks. */
 BH_FN bh_answer BH_DA(leave)(BH_DA(op) *op, uint64_t header)
@@ -312,6 +346,10 @@ BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) *op, uint32_t kin
         return BH_DA(no_room)(slice);
     }
     match = BH_DA(match)(g, op->node & ~(uint64_t)(BH_DA_LINE - 1), op->node, header, op->key);
+    if (match && BH_IS_ALIKE(slice)) {
+        BH_DA(act_alike)(slice, op, kind, bh_first(match));
+        return BH_DA(leave)(op, header);
+    }
     if (match)
         return BH_DA(leave)(op, BH_DA(act)(slice, op, kind, header, bh_first(match)));
     if (!op->hole && (~(uint32_t)header & g->positions))
@@ -327,12 +365,14 @@ BH_FN bh_answer BH_DA(step_locked)(bh__slice *slice, BH_DA(op) *op, uint32_t kin
  * The first step of an operation never answers NEXT with the lock held: it takes the lock only where the chain
  * is one node, and then ends. So the lanes of a GPU, which look at many keys first and go on with those that
  * did not end (cuda/device/kernels.h), hold no lock while they wait for each other.
+ *
+ * `is_line` is a constant: 1 where nodes are known to be lines.
  */
-BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t at,
-                            bh_region *next)
+BH_FN bh_answer BH_DA(step_on)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t at,
+                               int is_line, bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-    const uint64_t node = at + op->node % BH_DA_LINE;
+    const uint64_t node = is_line ? at : at + op->node % BH_DA_LINE;
     uint64_t header, stamp = 0;
     uint32_t match;
 
@@ -341,9 +381,14 @@ BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
     if (!BH_DA_IS_NARROW && BH_OP_KEEPS(kind))
         stamp = bh_load64(bh_da_at(node + 8));
     header = bh_load64(bh_da_at(node));
-    match = BH_DA(match)(g, at, op->node, header, op->key);
+    match = is_line ? BH_DA(match_line)(at, header, op->key)
+                    : BH_DA(match)(g, at, op->node, header, op->key);
     if (match && BH_OP_KEEPS(kind))
         return BH_DA(found)(slice, op, kind, node, bh_first(match), stamp);
+    if (match && BH_IS_ALIKE(slice)) {
+        BH_DA(act_alike)(slice, op, kind, bh_first(match));
+        return BH_DONE;
+    }
     if (match)
         return BH_DA(change)(slice, op, kind, header, bh_first(match));
     if (bh_da_link(header))
@@ -351,8 +396,33 @@ BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
     return BH_DA(missed)(slice, op, kind, header, next);
 }
 
-/* Does an operation, not a lookup, if the first node alone decides it and has a slot where it inserts. Otherwise answers
- * NEXT or RETRY, and nothing has been done. The node is a line. */
+BH_FN bh_answer BH_DA(step)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t at,
+                            bh_region *next)
+{
+    return BH_DA(step_on)(slice, op, kind, at, 0, next);
+}
+
+/* One step of a change, in a slice that is alike, while nothing is inserted: acts on the key if it is there.
+ * `line` may be a copy of it. Answers STALL for an absent key that is to be inserted, when nothing has been
+ * done. */
+BH_FN bh_answer BH_DA(step_present)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t line,
+                                    bh_region *next)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+    const uint64_t header = bh_load64(bh_da_at(line + op->node % BH_DA_LINE));
+    const uint32_t match = BH_DA(match)(g, line, op->node, header, op->key);
+
+    if (match) {
+        BH_DA(act_alike)(slice, op, kind, bh_first(match));
+        return BH_DONE;
+    }
+    if (bh_da_link(header))
+        return BH_DA(go_to)(slice, op, bh_da_node(g, bh_da_link(header)), next);
+    return BH_OP_INSERTS(kind) ? BH_STALL : BH_DA(done)(op, BH_MISSING);
+}
+
+/* Does an operation, not a lookup, if the first node alone decides it and has a slot where it inserts. Otherwise
+ * nothing has been done, and the answer is RETRY, or NEXT: then the operation goes on at its node. Nodes are lines. */
 BH_FN bh_answer BH_DA(at_first)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -365,8 +435,10 @@ BH_FN bh_answer BH_DA(at_first)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
         return BH_DA(found)(slice, op, kind, op->first, bh_first(match), stamp);
     if (match)
         return BH_DA(change)(slice, op, kind, header, bh_first(match));
-    if (bh_da_link(header))
+    if (bh_da_link(header)) {
+        op->node = bh_da_node(g, bh_da_link(header));
         return BH_NEXT;
+    }
     if (!BH_OP_INSERTS(kind))
         return BH_DA(done)(op, BH_MISSING);
     if (!(~(uint32_t)header & g->positions) || !slice->room)
