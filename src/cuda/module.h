@@ -56,7 +56,7 @@ typedef enum bh__memory_of { BH_MEMORY_TABLE, BH_MEMORY_CALL, BH_MEMORIES } bh__
 typedef struct bh__cuda_job {
     bh__slice slice; /* `count`, `list` and what belongs to it are not used */
     uint64_t count;
-    const uint32_t *names; /* the elements to run, or NULL: all from 0 to count - 1 */
+    const uint32_t *names; /* the elements to run, as indexes, or NULL: all from 0 to count - 1 */
     uint32_t *stalled;     /* receives the names of those that stalled; room for `count` */
     uint64_t stalled_count;
     /* The kernels' own lists, as large: elements that need a bucket beyond home; of these, those that
@@ -71,6 +71,7 @@ typedef struct bh__cuda_job {
     uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
     uint64_t wanted;     /* a bh_schedule: the one that was asked for */
     uint64_t few_new;    /* most keys of the slice are expected to be there */
+    uint64_t again;      /* the elements stalled in an earlier launch */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
      * are in the table count too; a bit for each value of a part of the hash, 2^k bits; how many bits
      * have been set. */

@@ -690,7 +690,7 @@ static void perform_survey(const request *r)
     bh__cuda_job *job = r->to;
 
     for (uint64_t i = 0; i < r->count; i++) {
-        const uint64_t at = i * job->every;
+        const uint64_t at = job->names ? job->names[i * job->every] : i * job->every;
         bh__slice one = job->slice;
         const uint8_t op = one.ops ? one.ops[at] : one.op;
         uint8_t outcome = BH_FOUND;

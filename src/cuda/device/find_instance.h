@@ -41,7 +41,9 @@ BH_FN int BH_GPU(is_new)(const bh__cuda_job *job, uint64_t at, int looks)
  * periodic. */
 BH_FN uint64_t BH_GPU(sampled)(const bh__cuda_job *job, uint64_t item)
 {
-    return item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
+    const uint64_t i = item * job->every + (item * 0x9e3779b97f4a7c15u >> 32) % job->every;
+
+    return item < job->count && job->names ? job->names[i] : i;
 }
 
 /* Of the elements that set one bit only the first counts: so equal keys count once, and so do keys that

@@ -104,12 +104,13 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
  * to aim at more, it would spill registers. */
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) BH_DESIGN(look_find)(bh__cuda_job *job)
 {
-    const uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const int looks = at < job->count;
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const int looks = i < job->count;
+    const uint32_t at = looks && job->names ? job->names[i] : (uint32_t)i;
     bh__slice slice = job->slice;
     BH_DESIGN(op) op;
 
-    BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
+    BH_DESIGN(look_carry)(&slice, &op, at, looks);
     if (looks && slice.outcomes)
         slice.outcomes[at] = op.outcome;
     /* The host brings the values of missing keys, which stay as they were. The word is read before it is

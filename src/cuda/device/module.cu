@@ -345,7 +345,7 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
  * all. */
 static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind, uint64_t n)
 {
-    if (kind == BH_SLICE_FIND || known->slice.ops || known->names)
+    if (kind == BH_SLICE_FIND || known->slice.ops || known->again)
         return 0;
     return !BH_OP_INSERTS(known->slice.op) || (known->few_new && n >= BH_CUDA_SIFT_LEAST);
 }

@@ -51,19 +51,20 @@ BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind)
 {
     const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     const int mine = i < job->count;
+    const uint32_t at = mine && job->names ? job->names[i] : (uint32_t)i;
     bh__slice slice = job->slice;
     BH_DESIGN(op) op = {};
     bh_answer answer;
 
     slice.hints = BH_HINT_ALIKE;
     slice.erased = slice.assigned = 0;
-    answer = BH_DESIGN(present_carry)(&slice, &op, (uint32_t)i, kind, mine);
+    answer = BH_DESIGN(present_carry)(&slice, &op, at, kind, mine);
     if (mine && answer == BH_DONE && slice.outcomes)
-        slice.outcomes[i] = op.outcome;
+        slice.outcomes[at] = op.outcome;
     if (BH_OP_INSERTS(kind)) {
         const int parks = mine && answer == BH_STALL;
 
-        bh_cuda_park(job, BH__CUDA_ABSENT, (uint32_t)i, 0, parks);
+        bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, parks);
     }
     if (BH_OP_ERASES(kind))
         bh_cuda_enter_block(&job->slice.erased, slice.erased != 0);

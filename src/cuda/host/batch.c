@@ -54,6 +54,7 @@ void bh__call_use_part(bh__call *c, uint64_t from)
 
         c->work.array[i] = first ? first + from * c->ferry.array[which].bytes : NULL;
     }
+    c->work.names = NULL;
     c->work.op = c->batch->op;
     c->work.kind = c->kind;
     c->work.takes_room = bh__takes_room(c->batch);
@@ -69,6 +70,8 @@ int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count)
 static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 {
     const int lookups = c->kind == BH_SLICE_FIND;
+    /* Then room is made when the elements that erase have been run. */
+    const int by_op = c->way == BH_WAY_BY_PLACE && c->batch->ops;
     bh_status status = BH_OK;
     int error = bh__ferry_run(&c->ferry, s);
 
@@ -77,15 +80,19 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
         error = bh__call_mark(c, c->work.array[BH_ARRAY_OUTCOMES], s->count);
     if (!error && !lookups)
         error = bh__schedule_guess(c, s->count);
-    if (!error && !lookups)
+    if (!error && !lookups && !by_op)
         error = bh__call_make_room(c, s);
     if (error)
         return bh__call_failed(c, error);
     bh__schedule_choose(c);
     if (c->way == BH_WAY_BY_KEY && !c->number)
         status = bh__by_key_begin(c);
-    if (c->way == BH_WAY_BY_PLACE && !c->number && !bh__by_place_begin(c))
+    if (c->way == BH_WAY_BY_PLACE && !c->number && !bh__by_place_begin(c)) {
         c->way = lookups ? BH_WAY_LOOK : BH_WAY_CHANGE;
+        error = by_op ? bh__call_make_room(c, s) : 0;
+        if (error)
+            return bh__call_failed(c, error);
+    }
     if (!status)
         status = bh__cuda_alive(c->cuda);
     if (!status)

@@ -1,24 +1,26 @@
 /*
- * The elements of a part in another order than the caller's, for designs that have no way of their own to go
- * through the table region by region:
+ * The elements of a part in another order than the caller's:
  *
- *   - by place, which is where in the table's memory a key is looked for: the reorder of DACHash's paper
- *     (chapter 5). Elements that run at the same time then work on neighbouring lines, which are in the
- *     second-level cache when a lock is taken, a pair stored and the lock given back.
  *   - by operation, in mixed calls. In the caller's order the 32 threads of a warp, which run in lockstep,
  *     go through the code of every operation among their elements, lookups take locks' fences, and nothing
- *     runs in stages. Sorted, each operation is launched as a call of its own.
+ *     runs in stages. In this order each operation is launched as a call of its own.
+ *   - by place, which is where in the table's memory a key is looked for: the reorder of DACHash's paper
+ *     (chapter 5). Elements that run at the same time then work on neighbouring lines, which are in the
+ *     second-level cache when a lock is taken, a pair stored and the lock given back. For designs that have no
+ *     way of their own to go through the table region by region.
  *
  *     elements     a b c d e f          keys, values, operations, in the caller's order
  *     operations   F I E F I F          find, insert, erase, ...
  *     places       7 2 9 2 0 5          the design says where they are (bh__places)
- *     sorted       d f a | e b | c      by operation and, in each, by place
- *                  2 5 7   0 2   9
- *     launched       2     3    1       erasures first: what they free can be taken
- *     answers      a b c d e f          back in the caller's order
+ *     index        d f a | e b | c      by operation and, in each, by place
+ *     launched       2      3    1      erasures first: what they free can be taken
+ *
+ * Elements stay where they are: what is launched has a list of their indexes. Where only operations are sorted the list
+ * goes through the arrays in the caller's order, once for each operation. (At first elements were gathered, and their
+ * answers scattered back, which took half of the time: decision 0023.)
  *
  * The paper's algorithm claims a place in a row of the output for each key by an atomic addition; here
- * elements are sorted, because keys that come often would all want the same row.
+ * indexes are sorted, because keys that come often would all want the same row.
  *
  * Elements of equal keys take effect in an unspecified order, so their operations may be taken apart; where
  * their order counts, calls are run by key (by_key.c).
@@ -29,15 +31,10 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once: so many that each operation's launches fill a GPU, and so few that
- * their arrays are a small part of its memory: 42 bytes for an element of 8+8. Where there is no memory for
- * them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
-#define AT_A_TIME (UINT64_C(1) << 25)
+/* Elements that are sorted at once: as many as a part has at most. They take 20 bytes each. Where there is no memory
+ * for them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
+#define AT_A_TIME (UINT64_C(1) << 26)
 #define AT_LEAST (UINT64_C(1) << 16)
-
-/* Elements of a part from which BH_SCHEDULE_AUTO has them sorted by operation. Measured on an H200: decision
- * 0015. */
-#define SORTED_FROM (UINT64_C(1) << 23)
 
 /* Regions of the table, if not told otherwise, as bytes of one: so many that few of the threads that run at
  * the same time want the same line, and so few that the regions on which they work are in the second-level
@@ -48,7 +45,7 @@
 /* An operation's number has so many bits. */
 #define OP_BITS 4u
 
-/* Arrays of `room` elements; NULL where the call has none of that kind. */
+/* Arrays of `room` elements. */
 typedef struct columns {
     uint64_t *begins;  /* of each operation: its first sorted element */
     uint32_t *numbers; /* by which elements are sorted; sorted; a spare one */
@@ -56,13 +53,11 @@ typedef struct columns {
     uint32_t *numbers_spare;
     uint32_t *index; /* of each sorted element; a spare one */
     uint32_t *index_spare;
-    unsigned char *array[BH_ARRAYS];
 } columns;
 
-static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, columns *to)
+static uint64_t cut_columns(bh__arena *a, uint64_t room, columns *to)
 {
     const uint64_t from = a->at;
-    int i;
 
     to->begins = (uint64_t *)bh__pointer(bh__cut(a, 1u << OP_BITS, 8));
     to->numbers = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
@@ -70,13 +65,6 @@ static uint64_t cut_columns(bh__arena *a, const bh__call *c, uint64_t room, colu
     to->numbers_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     to->index = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     to->index_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    for (i = 0; i < BH_ARRAYS; i++)
-        to->array[i] = c->work.array[i]
-                           ? (unsigned char *)bh__pointer(bh__cut(a, room, c->ferry.array[i].bytes))
-                           : NULL;
-    /* One array for the values that are read and for those that are written. */
-    if (c->work.array[BH_ARRAY_VALUES] && c->given == BH_ARRAY_VALUES_OUT)
-        to->array[BH_ARRAY_VALUES] = to->array[BH_ARRAY_VALUES_OUT];
     return a->at - from;
 }
 
@@ -85,7 +73,8 @@ static uint64_t bytes_for(const bh__call *c, uint64_t room)
     bh__arena a = {0, 0};
     columns all;
 
-    return cut_columns(&a, c, room, &all);
+    (void)c;
+    return cut_columns(&a, room, &all);
 }
 
 int bh__by_place_begin(bh__call *c)
@@ -100,10 +89,12 @@ static int wants_places(const bh__call *c)
 
 int bh__by_place_wanted(const bh__call *c)
 {
-    if (!(c->table->policy->regions & BH_ON_GPU_SORTED))
-        return 0;
-    return wants_places(c) || (c->table->options.schedule == BH_SCHEDULE_AUTO && c->batch->ops &&
-                               bh__call_part_most(c) >= SORTED_FROM);
+    const bh__policy *policy = c->table->policy;
+
+    if (wants_places(c))
+        return (policy->regions & BH_ON_GPU_SORTED) != 0;
+    return c->table->options.schedule == BH_SCHEDULE_AUTO && c->batch->ops &&
+           policy->by_operation && bh__call_part_most(c) >= policy->by_operation;
 }
 
 static uint32_t region_bits(const bh_table *table)
@@ -151,60 +142,33 @@ static int find_order(bh__call *c, const columns *k, uint64_t count)
             !m->begins(c->cuda->gpu, k->begins, k->numbers_sorted, bits, count));
 }
 
-/* Gathers the elements, and makes the work theirs. Answers 0 or an error. */
-static int sort_elements(bh__call *c, const columns *k, uint64_t count)
-{
-    const bh__cuda_module *m = c->cuda->module;
-    int error = 0, i;
-
-    for (i = 0; i < BH_ARRAYS && !error; i++) {
-        if (!k->array[i] || (i == BH_ARRAY_VALUES && c->given == BH_ARRAY_VALUES_OUT))
-            continue;
-        error = i == BH_ARRAY_OUTCOMES ? m->fill(c->cuda->gpu, k->array[i], BH_NOT_DONE, count)
-                                       : m->gather(c->cuda->gpu, k->array[i], c->work.array[i],
-                                                   c->ferry.array[i].bytes, k->index, count);
-    }
-    for (i = 0; i < BH_ARRAYS && !error; i++)
-        c->work.array[i] = k->array[i];
-    return error;
-}
-
-/* Writes answers to where the caller has them. */
-static int give_answers(bh__call *c, const columns *k, unsigned char *const *to, uint64_t count)
-{
-    static const int answers[] = {BH_ARRAY_OUTCOMES, BH_ARRAY_VALUES_OUT};
-    const bh__cuda_module *m = c->cuda->module;
-    int error = 0;
-    uint32_t i;
-
-    for (i = 0; i < 2 && !error; i++)
-        if (to[answers[i]])
-            error = m->scatter(c->cuda->gpu, to[answers[i]], k->array[answers[i]],
-                               c->ferry.array[answers[i]].bytes, k->index, count);
-    return error ? error : m->wait(c->cuda->gpu, BH_LANE_RUN);
-}
-
 static bh_status run(bh__call *c, uint64_t count)
 {
     return c->kind == BH_SLICE_FIND ? bh__call_look(c, count) : bh__call_change(c, count);
 }
 
-/* Runs the sorted elements from `first` to the one before `end`, all of which do `op`. */
-static bh_status run_op(bh__call *c, bh_op op, uint64_t first, uint64_t end)
+/* Runs the sorted elements from `first` to the one before `end`, all of which do `op`. Room for new keys is made only now,
+ * when elements that erase have been run. */
+static bh_status run_op(bh__call *c, const columns *k, bh_op op, uint64_t first, uint64_t end)
 {
+    const uint64_t count = end - first;
     const bh__work all = c->work;
     bh_status status;
-    int i;
+    int error;
 
-    for (i = 0; i < BH_ARRAYS; i++)
-        if (all.array[i])
-            c->work.array[i] =
-                all.array[i] + first * c->ferry.array[i == BH_ARRAY_VALUES ? c->given : i].bytes;
+    c->work.names = k->index + first;
     c->work.array[BH_ARRAY_OPS] = NULL;
     c->work.op = op;
     c->work.kind = bh__slice_kind_of_op(op);
     c->work.takes_room = BH_OP_INSERTS(op);
-    status = op == BH_FIND ? bh__call_look(c, end - first) : bh__call_change(c, end - first);
+    if (op == BH_FIND) {
+        status = bh__call_look(c, count);
+    } else {
+        error = bh__schedule_guess(c, count);
+        if (!error && BH_OP_INSERTS(op) && c->table->room < count && c->may_grow)
+            error = bh__call_expect(c, count, c->sampled);
+        status = error ? bh__call_failed(c, error) : bh__call_change(c, count);
+    }
     c->work = all;
     return status;
 }
@@ -235,10 +199,10 @@ static bh_status run_ops(bh__call *c, const columns *k, uint64_t count)
     }
     c->stays = 1;
     if (begins[BH_ERASE] < ends[BH_ERASE])
-        status = run_op(c, BH_ERASE, begins[BH_ERASE], ends[BH_ERASE]);
+        status = run_op(c, k, BH_ERASE, begins[BH_ERASE], ends[BH_ERASE]);
     for (op = 0; op < BH_OPS && !status; op++)
         if (op != BH_ERASE && begins[op] < ends[op])
-            status = run_op(c, (bh_op)op, begins[op], ends[op]);
+            status = run_op(c, k, (bh_op)op, begins[op], ends[op]);
     c->stays = 0;
     if (!bh__cuda_alive(c->cuda))
         bh__call_shrink(c);
@@ -249,32 +213,20 @@ static bh_status run_ops(bh__call *c, const columns *k, uint64_t count)
 static bh_status run_at_once(bh__call *c, uint64_t count)
 {
     bh__arena a = {(uint64_t)(uintptr_t)c->sorting.memory, 0};
-    unsigned char *to[BH_ARRAYS];
     bh_status status;
-    int error, i;
     columns k;
 
-    (void)cut_columns(&a, c, c->sorting.room, &k);
-    for (i = 0; i < BH_ARRAYS; i++)
-        to[i] = c->work.array[i];
+    (void)cut_columns(&a, c->sorting.room, &k);
     if (!find_order(c, &k, count)) {
         /* As they are; nor is sorting tried again for those that follow. */
         bh__sorting_end(c);
         status = bh__cuda_alive(c->cuda);
         return status ? status : run(c, count);
     }
-    error = sort_elements(c, &k, count);
-    if (error)
-        return bh__call_failed(c, error);
-    status = c->batch->ops ? run_ops(c, &k, count) : run(c, count);
-    if (bh__cuda_alive(c->cuda))
-        return status;
-    /* When answers of work that has been done cannot be given, even in a second try, the GPU counts as
-     * lost. */
-    error = give_answers(c, &k, to, count);
-    if (error)
-        (void)bh__cuda_note(c->cuda, give_answers(c, &k, to, count));
-    return status ? status : bh__cuda_alive(c->cuda);
+    if (c->batch->ops)
+        return run_ops(c, &k, count);
+    c->work.names = k.index;
+    return run(c, count);
 }
 
 bh_status bh__by_place_run(bh__call *c, uint64_t count)

@@ -7,7 +7,7 @@
  *     schedule.c   which schedule a call gets
  *     survey.c     how many keys of a call are new; growing for them before anything is launched
  *     by_key.c     a part's elements as one operation for each of their keys
- *     by_place.c   a part's elements sorted by operation, or by where in the table's memory their keys are
+ *     by_place.c   a part's elements in the order of their operations, or of their keys' places in the table
  *     launch.c     a part's elements, launched again and again until all are done or cannot be
  *     stalled.c    what the policy must see to, a few elements at a time
  *     ferry.c      the caller's arrays, and parts of them on their way to the device and back
@@ -21,6 +21,8 @@
 
 /* What is launched: elements of the part that is run, or one operation for each of their keys. */
 typedef struct bh__work {
+    const uint32_t
+        *names; /* on the device: the elements, as indexes of the arrays; NULL: from 0 on */
     unsigned char
         *array[BH_ARRAYS]; /* as the device sees them; values are read from BH_ARRAY_VALUES */
     bh_op op;
@@ -117,7 +119,7 @@ bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error)
  * each part, when its elements are on the device and room has been made for them. */
 void bh__schedule_choose(bh__call *c);
 
-/* Guesses whether most keys of the part that is to be run, of `count` elements, are in the table: of many elements
+/* Guesses whether most keys of the work, of `count` elements, are in the table: of many elements
  * from a sample, of few from what earlier calls found. A wrong guess costs time, and nothing else. Answers 0 or an
  * error of the GPU. */
 int bh__schedule_guess(bh__call *c, uint64_t count);
@@ -127,7 +129,7 @@ const char *bh__schedule_name(const bh__call *c, uint64_t schedule);
 
 /* --- launch.c ------------------------------------------------------------------------------------ */
 
-/* Launches the work for elements 0 to count - 1, again and again with growth between, until all are
+/* Launches the work for its `count` elements, again and again with growth between, until all are
  * done or cannot be. Their outcomes, where asked for, have been marked as not done. */
 bh_status bh__call_change(bh__call *c, uint64_t count);
 
@@ -158,7 +160,7 @@ typedef enum bh__surveyed {
 } bh__surveyed;
 
 /* How many different keys of that kind there are among `count` of the work's elements: one of each `every`
- * neighbours, from element 0 on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
+ * neighbours, from the first on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
  * thousandth where they are many; *keys is 0 where there is no memory to count. *absent: how many of the elements
  * would insert an absent key, equal ones included. */
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
@@ -173,6 +175,10 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
  */
 int bh__call_make_room(bh__call *c, const bh__slot *s);
 
+/* Does that for the work's `count` elements, all of which may insert a key. `is_sampled` says that bh__schedule_guess has
+ * taken a sample of just these. */
+int bh__call_expect(bh__call *c, uint64_t count, int is_sampled);
+
 /* --- by_key.c ------------------------------------------------------------------------------------ */
 
 /* Takes memory for performing elements key by key. Without it, elements whose order does not count run as
@@ -184,11 +190,11 @@ bh_status bh__by_key_change(bh__call *c, uint64_t count);
 
 /* --- by_place.c ---------------------------------------------------------------------------------- */
 
-/* Whether the call's elements are to be sorted by operation, or by place, as far as the table's options, its
- * design and the number of elements say. To be asked when the call's arrays have been entered. */
+/* Whether the call's elements are to run in the order of their operations, or of their places, as far as the table's
+ * options, its design and the number of elements say. To be asked when the call's arrays have been entered. */
 int bh__by_place_wanted(const bh__call *c);
 
-/* Takes memory for that. Answers 0 where there is none: then elements run in the caller's order. */
+/* Takes memory for that order. Answers 0 where there is none: then elements run in the caller's. */
 int bh__by_place_begin(bh__call *c);
 
 /* Runs the part's elements, which are `count`. */

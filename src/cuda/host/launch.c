@@ -57,9 +57,9 @@ static uint64_t looks_of(const bh__cuda_job *job)
     return looks < job->slice.looks ? looks : job->slice.looks;
 }
 
-/* Runs the elements that are named, or all of a part; enters what happened into the table's
+/* Runs the work's elements or, `again`, those that are named; enters what happened into the table's
  * counts. */
-static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *stalled,
+static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *stalled,
                   bh__cuda_job *job)
 {
     bh_table *table = c->table;
@@ -79,13 +79,14 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     job->slice.looks = bh__looks_allowed(table);
     job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;
-    job->names = names;
+    job->names = again ? again : c->work.names;
     job->stalled = stalled;
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
     job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
     job->wanted = (uint64_t)c->wanted;
-    job->few_new = c->few_new != 0;
+    job->few_new = c->few_new && !again;
+    job->again = again != NULL;
     run.of = c;
     run.job = job;
     run.count = count;
@@ -97,9 +98,9 @@ static int launch(bh__call *c, const uint32_t *names, uint64_t count, uint32_t *
     if (!error && allowance != table->allowance)
         bh__looks_spend(allowance, looks_of(job));
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
-    job->slice.target = names ? table->target : bh__schedule_name(c, job->schedule);
+    job->slice.target = again ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);
-    if (!error && !names && c->work.takes_room && count >= TELLING) {
+    if (!error && !again && c->work.takes_room && count >= TELLING) {
         table->finds_keys = job->slice.inserted + job->stalled_count < count / 4;
         table->ops_seen |= 1u << c->work.op;
     }
@@ -143,7 +144,7 @@ bh_status bh__call_run_lookups(bh__call *c)
 
 bh_status bh__call_change(bh__call *c, uint64_t count)
 {
-    const uint32_t *names = NULL;
+    const uint32_t *again = NULL;
     bh_status status = BH_OK;
     uint32_t turn = 0;
 
@@ -151,7 +152,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
     for (;;) {
         uint32_t *stalled = c->names[turn];
         bh__cuda_job job;
-        int error = launch(c, names, count, stalled, &job);
+        int error = launch(c, again, count, stalled, &job);
 
         if (error)
             return bh__call_failed(c, error);
@@ -160,12 +161,12 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         if (status || !count)
             return status;
         /* More keys are new than was expected: the table grows for all of them at once. */
-        if (!names && c->few_new && c->way == BH_WAY_CHANGE) {
+        if (!again && c->few_new && c->way == BH_WAY_CHANGE) {
             c->few_new = 0;
             error = bh__call_make_room(c, c->ferry.now);
             if (error)
                 return bh__call_failed(c, error);
-            names = stalled;
+            again = stalled;
             turn ^= 1;
             continue;
         }
@@ -194,7 +195,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
             if (status || !count || c->vain >= VAIN_MOST)
                 return status;
         }
-        names = stalled;
+        again = stalled;
         turn ^= 1;
     }
 }

@@ -4,7 +4,8 @@
  *     the call                                               its way
  *     of a design that has no schedule of its own for        BY_PLACE  by_place.c
  *       BH_SCHEDULE_REGIONS, with that; or mixed, and of
- *       2^23 elements and more
+ *       as many elements as its policy says
+ *       (bh__policy.by_operation)
  *     lookups                                                LOOK
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
@@ -40,8 +41,8 @@
  * floats of 4 bytes (targets/cuda.h). */
 static int needs_no_locks(const bh__call *c)
 {
-    return c->kernels->has_present && !c->batch->ops &&
-           !(BH_OP_ROUNDS(c->batch->op) && c->table->options.value_bytes == 4);
+    return c->kernels->has_present && !c->work.array[BH_ARRAY_OPS] &&
+           !(BH_OP_ROUNDS(c->work.op) && c->table->options.value_bytes == 4);
 }
 
 static int many_are_equal(bh__call *c)
@@ -95,7 +96,7 @@ int bh__schedule_guess(bh__call *c, uint64_t count)
                                 &c->sample_absent);
         c->sampled = !error && c->sample_keys;
         c->few_new = c->sampled && c->sample_absent < BH_SAMPLE / 4;
-    } else if (t->ops_seen >> c->batch->op & 1) {
+    } else if (t->ops_seen >> c->work.op & 1) {
         c->few_new = t->finds_keys != 0;
     } else {
         c->few_new = t->keys >= count;

@@ -62,6 +62,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     job.slice.keys = c->work.array[BH_ARRAY_KEYS];
     job.slice.ops = c->work.array[BH_ARRAY_OPS];
     job.slice.op = (uint8_t)c->work.op;
+    job.names = c->work.names;
     job.count = count;
     job.every = every;
     job.any = which == BH_SURVEY_ANY;
@@ -81,26 +82,15 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     return error;
 }
 
-int bh__call_make_room(bh__call *c, const bh__slot *s)
+int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
 {
     const bh_system *system = &c->cuda->backend.system;
-    const uint64_t left = c->n - s->first;
-    const int in_parts =
-        bh__ferry_on_host(&c->ferry) || c->ferry.array[BH_ARRAY_OPS].caller != NULL;
-    const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
     bh_table *table = c->table;
-    uint64_t fresh, absent, since;
+    uint64_t fresh = count, absent, since;
     int error = 0;
 
-    if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
-        return 0;
-    /* Where few keys are expected to be new, they are counted if they turn out to need room (launch.c). */
-    if (c->few_new && count < SAMPLED_FROM && c->table->options.duplicates != BH_DUPLICATES_ORDERED)
-        return 0;
-    c->surveyed = s->first + count;
     c->scarce = 0;
-    fresh = count;
-    if (count >= SAMPLED_FROM && c->sampled && count == s->count)
+    if (count >= SAMPLED_FROM && is_sampled)
         fresh = c->sample_absent;
     else if (count >= SAMPLED_FROM)
         error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh, &absent);
@@ -119,4 +109,21 @@ int bh__call_make_room(bh__call *c, const bh__slot *s)
         table->longest_pause_ns = since;
     c->scarce = table->room < fresh;
     return 0;
+}
+
+int bh__call_make_room(bh__call *c, const bh__slot *s)
+{
+    const uint64_t left = c->n - s->first;
+    const int in_parts =
+        bh__ferry_on_host(&c->ferry) || c->ferry.array[BH_ARRAY_OPS].caller != NULL;
+    const uint64_t count = in_parts || left > SURVEY_MOST ? s->count : left;
+    const bh_table *table = c->table;
+
+    if (!c->work.takes_room || table->room >= count || !c->may_grow || s->first < c->surveyed)
+        return 0;
+    /* Where few keys are expected to be new, they are counted if they turn out to need room (launch.c). */
+    if (c->few_new && count < SAMPLED_FROM && c->table->options.duplicates != BH_DUPLICATES_ORDERED)
+        return 0;
+    c->surveyed = s->first + count;
+    return bh__call_expect(c, count, c->sampled && count == s->count);
 }

@@ -9,4 +9,5 @@
 #define BH_DESIGN_AIMS "tables/dachash/chain_aims.h"
 #define BH_DESIGN_FOLLOWS
 #define BH_DESIGN_STAGES
+#define BH_DESIGN_PRESENT
 #include "tables/declared.h"

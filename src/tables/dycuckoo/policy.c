@@ -174,6 +174,7 @@ static const void *typical_page(const bh_table *table)
 const bh__policy bh__dycuckoo_policy = {
     .name = "dycuckoo",
     .regions = BH_ON_CORES | BH_ON_GPU,
+    .by_operation = UINT64_C(1) << 21,
     .places = BH_DY_PASS_PLACES,
     .create = create,
     .destroy = destroy,
