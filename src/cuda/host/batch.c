@@ -71,7 +71,8 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 {
     const int lookups = c->kind == BH_SLICE_FIND;
     /* Then room is made when the elements that erase have been run. */
-    const int by_op = c->way == BH_WAY_BY_PLACE && c->batch->ops;
+    const int by_op =
+        c->way == BH_WAY_BY_PLACE && c->batch->ops && (!c->number || c->sorting.memory);
     bh_status status = BH_OK;
     int error = bh__ferry_run(&c->ferry, s);
 

@@ -31,9 +31,10 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once: as many as a part has at most. They take 20 bytes each. Where there is no memory
- * for them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
-#define AT_A_TIME (UINT64_C(1) << 26)
+/* Elements that are sorted at once. They take 20 bytes each, while the table grows, too: so they are fewer than a part
+ * has. Where there is no memory for them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not
+ * tuned. */
+#define AT_A_TIME (UINT64_C(1) << 24)
 #define AT_LEAST (UINT64_C(1) << 16)
 
 /* Regions of the table, if not told otherwise, as bytes of one: so many that few of the threads that run at
@@ -221,6 +222,11 @@ static bh_status run_at_once(bh__call *c, uint64_t count)
         /* As they are; nor is sorting tried again for those that follow. */
         bh__sorting_end(c);
         status = bh__cuda_alive(c->cuda);
+        if (!status && c->work.takes_room && c->table->room < count && c->may_grow) {
+            const int error = bh__call_expect(c, count, 0);
+
+            status = error ? bh__call_failed(c, error) : BH_OK;
+        }
         return status ? status : run(c, count);
     }
     if (c->batch->ops)
