@@ -362,11 +362,11 @@ struct bh__policy {
     const char *name;
     /* The devices on which BH_SCHEDULE_REGIONS runs the design, as bits. */
     uint32_t regions;
+    /* On a GPU BH_SCHEDULE_AUTO runs mixed calls of so many elements and more operation by operation; 0: none. */
+    uint64_t by_operation;
     /* The number of the pass whose argument is a bh__places, where `regions` has BH_ON_CORES or
      * BH_ON_GPU_SORTED. */
     uint32_t places;
-    /* On a GPU BH_SCHEDULE_AUTO runs mixed calls of so many elements and more operation by operation; 0: none. */
-    uint64_t by_operation;
     /* Checks the design's options, replaces zeros, and makes the table with its memory. The
      * common fields down to `gate` are set. The error sentence is written. */
     bh_status (*create)(const bh_table *plan, bh_table **table);

@@ -241,6 +241,7 @@ static const void *typical_page(const bh_table *table)
 const bh__policy bh__hashfight_policy = {
     .name = "hashfight",
     .regions = BH_ON_CORES,
+    .by_operation = 0,
     .places = BH_HF_PASS_PLACES,
     .create = create,
     .destroy = destroy,
