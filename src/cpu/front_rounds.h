@@ -37,7 +37,7 @@
  *
  * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1. Its look_up takes the first line of a
  * chain, and answers BH_FRONT_AGAIN in *open where a writer was at work; its try_change answers NEXT where the operation
- * goes on, at another line or at the same. Instead of the three names above it defines
+ * goes on, at another line or at the same. Instead of tries_again and try_again it defines
  *
  *     BH_DESIGN(follow)        a lookup that the first line has not decided, as an operation that goes on at the next one
  *     BH_DESIGN(along)         the line that an operation goes on at
