@@ -24,9 +24,11 @@
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
-/* Operations on the trail: when more are there the first ones are stepped; and its ring, which a group more may join. */
+/* Operations on a trail: when more are there the first ones are stepped; the ring of changes, which a group more may
+ * join; and the room for lookups. */
 #define BH_FRONT_FOLLOWED (BH_FRONT_AHEAD * BH_FRONT_GROUP)
 #define BH_FRONT_TRAIL (BH_FRONT_FOLLOWED + BH_FRONT_GROUP)
+#define BH_FRONT_TRAIL_ROOM (2 * BH_FRONT_TRAIL)
 
 /* How lines are asked for: to be read or written, from near; to be either, from beyond the caches; and those again,
  * when they come to be written. */

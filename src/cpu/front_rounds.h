@@ -35,20 +35,20 @@
  *     BH_DESIGN(try_again)     tries any operation on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
  *
- * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1. Its look_up takes the first line of a
- * chain, and answers BH_FRONT_AGAIN in *open where a writer was at work; its try_change answers NEXT where the operation
- * goes on, at another line or at the same. Instead of tries_again and try_again it defines
+ * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1: operations that go on join a trail
+ * (front_trail.h). Its look_up takes the first line of a chain. It says in onward[i] what `follow` needs of key i's line,
+ * and answers BH_FRONT_AGAIN in *open where a writer was at work. Its try_change answers NEXT where the operation goes on,
+ * at another line or at the same. Instead of tries_again and try_again it defines
  *
- *     BH_DESIGN(follow)        a lookup that the first line has not decided, as an operation that goes on at the next one
- *     BH_DESIGN(along)         the line that an operation goes on at
- *     BH_DESIGN(step_along)    a step on that line
- *
- * Operations that go on join the *trail*, a ring, and their next lines are asked for. When so many have joined behind one
- * that its line should be there (BH_FRONT_FOLLOWED) it is stepped; if that does not end it, it joins again.
+ *     BH_DESIGN(look_up_lines) look_up, of any eight lines
+ *     BH_DESIGN(follow)        the lines that come behind those, from what `onward` has
+ *     BH_DESIGN(along)         the line that a change goes on at
+ *     BH_DESIGN(step_along)    a step of it on that line
  */
 #include "tables/instance.h"
 
 #include "cpu/front_group.h"
+#include "cpu/front_trail.h"
 
 /* Takes aim at a group's lines. `round` is a constant, and mostly `far`, too. */
 BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
@@ -105,16 +105,16 @@ BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint3
  * probably no values: these are loaded, and the next group's asked for, only when a key was found. */
 BH_FN uint32_t BH_DESIGN(look_up_group)(const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys,
                                         const BH_OF_DESIGN(aims) *next, int wants, int expected,
-                                        int far, BH_VALUE *values, uint32_t *open)
+                                        int far, BH_VALUE *values, uint64_t *onward, uint32_t *open)
 {
     uint32_t found;
 
     if (!wants || !expected) {
-        found = BH_DESIGN(look_up)(aims, keys, next, 0, far, values, open);
+        found = BH_DESIGN(look_up)(aims, keys, next, 0, far, values, onward, open);
         if (!wants || !found)
             return found;
     }
-    return BH_DESIGN(look_up)(aims, keys, next, 1, far, values, open);
+    return BH_DESIGN(look_up)(aims, keys, next, 1, far, values, onward, open);
 }
 
 /* A group whose elements do not follow each other in the slice: their names, and their keys. */
@@ -143,109 +143,6 @@ BH_FN void BH_DESIGN(answer_named)(const bh__slice *slice, const uint16_t *names
     }
 }
 
-/* Operations on their way along chains: those from `head` to `tail` of a ring. */
-typedef struct BH_DESIGN(trail) {
-#ifdef BH_DESIGN_FOLLOWS
-    BH_DESIGN(op) ops[BH_FRONT_TRAIL];
-#endif
-    uint32_t head, tail;
-} BH_DESIGN(trail);
-
-#ifdef BH_DESIGN_FOLLOWS
-
-/* An operation joins the trail, and the line that it goes on at is asked for. */
-BH_FN void BH_DESIGN(join)(BH_DESIGN(trail) *trail, const BH_DESIGN(op) *op, bh_asks how)
-{
-    trail->ops[trail->tail++ % BH_FRONT_TRAIL] = *op;
-    BH_DESIGN(ask)(BH_DESIGN(along)(op), 1, how);
-}
-
-/* Steps the first operations of the trail until only `until` are on it; `kind` is a constant for lookups. Those that meet
- * a writer, or stall, are left. Answers how many are left now. */
-BH_FN uint32_t BH_DESIGN(walk)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
-                               uint32_t until, uint16_t *left, uint32_t count)
-{
-    const bh_asks how = slice->hints & BH_HINT_FAR ? BH_ASKS_FAR
-                        : kind == BH_FIND          ? BH_ASKS_TO_READ
-                                                   : BH_ASKS_TO_WRITE;
-
-    while (trail->tail - trail->head > until) {
-        BH_DESIGN(op) *const op = &trail->ops[trail->head++ % BH_FRONT_TRAIL];
-        const bh_answer answer = BH_DESIGN(step_along)(slice, op, kind);
-
-        if (answer == BH_NEXT)
-            BH_DESIGN(join)(trail, op, how);
-        else if (answer != BH_DONE)
-            left[count++] = (uint16_t)op->at;
-        else if (slice->outcomes)
-            slice->outcomes[op->at] = op->outcome;
-    }
-    return count;
-}
-
-BH_FN_RARE uint32_t BH_DESIGN(walk_trail)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
-                                          uint32_t until, uint16_t *left, uint32_t count)
-{
-    return kind == BH_FIND ? BH_DESIGN(walk)(slice, trail, BH_FIND, until, left, count)
-                           : BH_DESIGN(walk)(slice, trail, kind, until, left, count);
-}
-
-#endif
-
-/* What becomes of the open keys of a group of lookups, whose names are `names` or, where that is NULL, follow each other
- * from `first` on: in a design with chains they join the trail; in others they are left, and so are all of a group in
- * which a writer was at work. Answers how many are left now. */
-BH_FN uint32_t BH_DESIGN(go_on)(const bh__slice *slice, const BH_OF_DESIGN(front) *front,
-                                const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys, uint32_t open,
-                                const uint16_t *names, uint32_t first, BH_DESIGN(trail) *trail,
-                                uint16_t *left, uint32_t count)
-{
-#ifdef BH_DESIGN_FOLLOWS
-    const int leaves = (open & BH_FRONT_AGAIN) != 0;
-#else
-    const int leaves = 1;
-#endif
-
-    for (open &= BH_FRONT_ALL; open; open &= open - 1) {
-        const uint32_t i = bh_first(open), name = names ? names[i] : first + i;
-
-        if (leaves) {
-            left[count++] = (uint16_t)name;
-        } else {
-#ifdef BH_DESIGN_FOLLOWS
-            BH_DESIGN(op) op;
-
-            BH_DESIGN(follow)(front, &op, aims->line[0][i], keys[i], name);
-            BH_DESIGN(join)(trail, &op, slice->hints & BH_HINT_FAR ? BH_ASKS_FAR : BH_ASKS_TO_READ);
-#endif
-        }
-    }
-    (void)slice;
-    (void)front;
-    (void)aims;
-    (void)keys;
-    (void)trail;
-    return count;
-}
-
-/* Steps what is on the trail: of more than `most` operations, the first ones; at the end of a slice `most` is 0, and all
- * come to their end. Answers how many are left now. */
-BH_FN uint32_t BH_DESIGN(clear_trail)(bh__slice *slice, BH_DESIGN(trail) *trail, uint32_t kind,
-                                      uint32_t most, uint16_t *left, uint32_t count)
-{
-#ifdef BH_DESIGN_FOLLOWS
-    if (trail->tail - trail->head > most)
-        return BH_DESIGN(walk_trail)(slice, trail, kind, most ? most - BH_FRONT_GROUP : 0, left,
-                                     count);
-#endif
-    (void)slice;
-    (void)trail;
-    (void)kind;
-    (void)most;
-    (void)left;
-    return count;
-}
-
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
  * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
  * group before was found; `wants` as in look_up_group. `far`, a constant too, says where the lines lie. */
@@ -258,10 +155,11 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(bh__slice *shared, const BH_OF_DESIGN(fron
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
     BH_VALUE values[BH_FRONT_GROUP] = {0};
-    BH_DESIGN(trail) trail;
+    uint64_t onward[BH_FRONT_GROUP] = {0};
+    BH_DESIGN(lookups) trail;
     uint32_t aimed = 0, first, count = 0, found = 1, open;
 
-    trail.head = trail.tail = 0;
+    BH_DESIGN(begin_lookups)(&trail);
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
         BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, wants, far, &ring[aimed / BH_FRONT_GROUP]);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
@@ -271,39 +169,20 @@ BH_FN uint32_t BH_DESIGN(look_up_all)(bh__slice *shared, const BH_OF_DESIGN(fron
             next = aims; /* asks for lines that are there already */
         aimed += BH_FRONT_GROUP;
         found = BH_DESIGN(look_up_group)(aims, keys + first, next, wants, !BH_APART || found, far,
-                                         values, &open);
+                                         values, onward, &open);
         BH_DESIGN(answer_group)(&slice, first, found, values);
-        count = BH_DESIGN(go_on)(shared, shared_front, aims, keys + first, open, 0, first, &trail,
+        count = BH_DESIGN(go_on)(shared, shared_front, &trail, onward, keys + first, open, 0, first,
                                  left, count);
-        count = BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, BH_FRONT_FOLLOWED, left, count);
         next = aims;
         aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
     }
-    return BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, 0, left, count);
-}
-
-/* What becomes of an operation that its first line has not decided: see go_on. Answers how many are left now. */
-BH_FN uint32_t BH_DESIGN(change_on)(BH_DESIGN(trail) *trail, BH_DESIGN(op) *op, bh_answer answer,
-                                    uint32_t name, uint16_t *left, uint32_t count)
-{
-#ifdef BH_DESIGN_FOLLOWS
-    if (answer == BH_NEXT) {
-        op->at = name;
-        BH_DESIGN(join)(trail, op, BH_ASKS_TO_WRITE);
-        return count;
-    }
-#endif
-    (void)trail;
-    (void)op;
-    if (answer != BH_DONE)
-        left[count++] = (uint16_t)name;
-    return count;
+    return BH_DESIGN(end_lookups)(shared, shared_front, &trail, left, count);
 }
 
 /* Tries the i-th element of the group that the slice begins with, whose name is `name`. Answers how many are left now. */
 BH_FN uint32_t BH_DESIGN(change_one)(bh__slice *slice, const BH_OF_DESIGN(aims) *aims, uint32_t i,
                                      uint32_t kind, uint8_t *outcomes, uint32_t name,
-                                     BH_DESIGN(trail) *trail, uint16_t *left, uint32_t count)
+                                     BH_DESIGN(changes) *trail, uint16_t *left, uint32_t count)
 {
     BH_DESIGN(op) op;
     bh_answer answer;
@@ -326,17 +205,19 @@ BH_FN void BH_DESIGN(move_along)(bh__slice *slice)
     slice->count -= BH_FRONT_GROUP;
 }
 
-/* Steps what is on the trail of a slice, of which `slice` is the copy that has moved along; see clear_trail. */
-BH_FN uint32_t BH_DESIGN(clear_moved)(bh__slice *shared, bh__slice *slice, BH_DESIGN(trail) *trail,
-                                      uint32_t kind, uint16_t *left, uint32_t count)
+/* Steps what is on the trail of a slice, of which `slice` is the copy that has moved along; see walk_changes. */
+BH_FN uint32_t BH_DESIGN(clear_moved)(bh__slice *shared, bh__slice *slice,
+                                      BH_DESIGN(changes) *trail, uint32_t kind, uint16_t *left,
+                                      uint32_t count)
 {
-    if (trail->tail - trail->head <= BH_FRONT_FOLLOWED)
+    if (BH_DESIGN(on_their_way)(trail) <= BH_FRONT_FOLLOWED)
         return count;
     shared->room = slice->room;
     shared->inserted = slice->inserted;
     shared->erased = slice->erased;
     shared->assigned = slice->assigned;
-    count = BH_DESIGN(clear_trail)(shared, trail, kind, BH_FRONT_FOLLOWED, left, count);
+    count = BH_DESIGN(walk_changes)(shared, trail, kind, BH_FRONT_FOLLOWED - BH_FRONT_GROUP, left,
+                                    count);
     slice->room = shared->room;
     slice->inserted = shared->inserted;
     slice->erased = shared->erased;
@@ -357,10 +238,10 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     const uint32_t reasons = slice.reasons;
     uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
-    BH_DESIGN(trail) trail;
+    BH_DESIGN(changes) trail;
     uint32_t aimed = 0, first, count = 0, i;
 
-    trail.head = trail.tail = 0;
+    BH_DESIGN(begin_changes)(&trail);
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far,
                             &ring[aimed / BH_FRONT_GROUP]);
@@ -395,7 +276,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     slice.values_out = shared->values_out;
     slice.count = shared->count;
     *shared = slice;
-    count = BH_DESIGN(clear_trail)(shared, &trail, kind, 0, left, count);
+    count = BH_DESIGN(walk_changes)(shared, &trail, kind, 0, left, count);
     /* Why an element stalls the window says, when it has tried in vain, too. */
     shared->reasons = reasons;
     return count;
@@ -424,10 +305,11 @@ BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(bh__slice *shared,
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     BH_DESIGN(group) ring[BH_FRONT_RING], *group = ring, *next = ring + BH_FRONT_AHEAD;
     BH_VALUE values[BH_FRONT_GROUP] = {0};
-    BH_DESIGN(trail) trail;
+    uint64_t onward[BH_FRONT_GROUP] = {0};
+    BH_DESIGN(lookups) trail;
     uint32_t aimed = 0, first, count = 0, found = 1, open;
 
-    trail.head = trail.tail = 0;
+    BH_DESIGN(begin_lookups)(&trail);
     for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
         BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP];
 
@@ -445,16 +327,15 @@ BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(bh__slice *shared,
         }
         aimed += BH_FRONT_GROUP;
         found = BH_DESIGN(look_up_group)(&group->aims, group->keys, &next->aims, 1,
-                                         !BH_APART || found, far, values, &open);
+                                         !BH_APART || found, far, values, onward, &open);
         BH_DESIGN(answer_named)(&slice, group->names, members, found, values);
-        count = BH_DESIGN(go_on)(shared, shared_front, &group->aims, group->keys,
+        count = BH_DESIGN(go_on)(shared, shared_front, &trail, onward, group->keys,
                                  open & (BH_FRONT_AGAIN | ((1u << members) - 1)), group->names, 0,
-                                 &trail, list, count);
-        count = BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, BH_FRONT_FOLLOWED, list, count);
+                                 list, count);
         next = group;
         group = group + 1 < ring + BH_FRONT_RING ? group + 1 : ring;
     }
-    return BH_DESIGN(clear_trail)(shared, &trail, BH_FIND, 0, list, count);
+    return BH_DESIGN(end_lookups)(shared, shared_front, &trail, list, count);
 }
 
 /* Tries an operation in a round. */
@@ -478,10 +359,10 @@ BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front
     bh__slice slice = *shared;
     const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
     const int far = (slice.hints & BH_HINT_FAR) != 0;
-    BH_DESIGN(trail) trail;
+    BH_DESIGN(changes) trail;
     uint32_t aimed = 0, first, count = 0, i;
 
-    trail.head = trail.tail = 0;
+    BH_DESIGN(begin_changes)(&trail);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         const BH_DESIGN(group) *const looking = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
 
@@ -505,9 +386,11 @@ BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front
                 slice.outcomes[at] = op.outcome;
             count = BH_DESIGN(change_on)(&trail, &op, answer, at, list, count);
         }
-        count = BH_DESIGN(clear_trail)(&slice, &trail, kind, BH_FRONT_FOLLOWED, list, count);
+        if (BH_DESIGN(on_their_way)(&trail) > BH_FRONT_FOLLOWED)
+            count = BH_DESIGN(walk_changes)(&slice, &trail, kind,
+                                            BH_FRONT_FOLLOWED - BH_FRONT_GROUP, list, count);
     }
-    count = BH_DESIGN(clear_trail)(&slice, &trail, kind, 0, list, count);
+    count = BH_DESIGN(walk_changes)(&slice, &trail, kind, 0, list, count);
     slice.reasons = shared->reasons;
     *shared = slice;
     return count;

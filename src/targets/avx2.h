@@ -178,10 +178,36 @@ BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
     }
 }
 
-/* A line has few words of this width. */
+/* The same of four words of 8 bytes at a time, picked by halves, where `count` is a multiple of 4. A line has other
+ * counts, and few words. */
 BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
 {
-    bh_pack64_plain(to, from, count, mask);
+#define BH_ORDER(a, b, c, d)                                                                       \
+    {                                                                                              \
+        2 * (a), 2 * (a) + 1, 2 * (b), 2 * (b) + 1, 2 * (c), 2 * (c) + 1, 2 * (d), 2 * (d) + 1     \
+    }
+    static const uint32_t order[16][8] __attribute__((aligned(32))) = {
+        BH_ORDER(0, 0, 0, 0), BH_ORDER(0, 0, 0, 0), BH_ORDER(1, 0, 0, 0), BH_ORDER(0, 1, 0, 0),
+        BH_ORDER(2, 0, 0, 0), BH_ORDER(0, 2, 0, 0), BH_ORDER(1, 2, 0, 0), BH_ORDER(0, 1, 2, 0),
+        BH_ORDER(3, 0, 0, 0), BH_ORDER(0, 3, 0, 0), BH_ORDER(1, 3, 0, 0), BH_ORDER(0, 1, 3, 0),
+        BH_ORDER(2, 3, 0, 0), BH_ORDER(0, 2, 3, 0), BH_ORDER(1, 2, 3, 0), BH_ORDER(0, 1, 2, 3)};
+#undef BH_ORDER
+    uint64_t *next = (uint64_t *)to;
+    uint32_t i;
+
+    if (count % 4) {
+        bh_pack64_plain(to, from, count, mask);
+        return;
+    }
+    for (i = 0; i < count; i += 4) {
+        const uint32_t now = mask >> i & 15;
+        const void *at = (const uint64_t *)from + i, *by = order[now];
+
+        _mm256_storeu_si256((__m256i *)(void *)next,
+                            _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)at),
+                                                        _mm256_load_si256((const __m256i *)by)));
+        next += bh_count(now);
+    }
 }
 
 #define BH_VEC 4u
@@ -317,6 +343,33 @@ BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint3
     _mm256_storeu_si256((__m256i *)at,
                         _mm256_blendv_epi8(_mm256_loadu_si256((const __m256i *)at),
                                            _mm256_loadu_si256((const __m256i *)with), chosen));
+}
+
+BH_FN uint32_t bh_equal32(const uint32_t *from, uint32_t count, uint32_t word)
+{
+    const void *at = from;
+
+    (void)count;
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(
+        _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)at), _mm256_set1_epi32((int)word))));
+}
+
+BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32_t *values,
+                             uint32_t count)
+{
+    const __m256 low = _mm256_castsi256_ps(bh_vec_load64(words));
+    const __m256 high = _mm256_castsi256_ps(bh_vec_load64(words + 4));
+    /* The shuffle picks from each half of both: words 0, 1, 4, 5 of the words, then 2, 3, 6, 7. */
+    const __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
+    const __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd));
+    const void *at = keys;
+    void *to = values;
+
+    (void)count;
+    _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(odd, 0xd8));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(
+               _mm256_permute4x64_epi64(even, 0xd8), _mm256_loadu_si256((const __m256i *)at)))) ^
+           0xff;
 }
 
 BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)

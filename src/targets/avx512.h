@@ -295,6 +295,22 @@ BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint3
         _mm256_mask_loadu_epi32(_mm256_loadu_si256((const __m256i *)(void *)to), chosen, from));
 }
 
+BH_FN uint32_t bh_equal32(const uint32_t *from, uint32_t count, uint32_t word)
+{
+    (void)count;
+    return _mm256_cmpeq_epi32_mask(_mm256_loadu_epi32(from), _mm256_set1_epi32((int)word));
+}
+
+BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32_t *values,
+                             uint32_t count)
+{
+    const __m512i all = _mm512_loadu_epi64(words);
+
+    (void)count;
+    _mm256_storeu_epi32(values, _mm512_cvtepi64_epi32(_mm512_srli_epi64(all, 32)));
+    return _mm256_cmpneq_epi32_mask(_mm512_cvtepi64_epi32(all), _mm256_loadu_epi32(keys));
+}
+
 BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)
 {
     const __mmask8 chosen = (__mmask8)bits;

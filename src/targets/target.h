@@ -133,6 +133,9 @@
  *                              anything in the upper ones
  *   bh_choose32(to, from, count, bits)   copies the words whose bits are set; to[i] is written with what was
  *   bh_choose64(to, from, count, bits)   there where bit i is not set. count is 8; in tests it may be less
+ *   bh_equal32(from, count, word)        bit i is set where the i-th 4-byte word is `word`; count as before
+ *   bh_part_pairs(words, keys, values, count)   each word of 8 bytes is a pair, a key at the lower address, a value
+ *                              at the higher one; stores the values, and bit i is set where the key is not keys[i]
  *
  * A line's loads must not be sunk below a later bh_load64 of its sequence number, nor hoisted above an earlier
  * one, neither by the compiler nor by the machine; each target says how it ensures that.

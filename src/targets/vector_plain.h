@@ -121,6 +121,30 @@ BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint3
         to[i] = bits >> i & 1 ? from[i] : to[i];
 }
 
+BH_FN uint32_t bh_equal32(const uint32_t *from, uint32_t count, uint32_t word)
+{
+    uint32_t bits = 0, i;
+
+    for (i = 0; i < count; i++)
+        bits |= (uint32_t)(from[i] == word) << i;
+    return bits;
+}
+
+BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32_t *values,
+                             uint32_t count)
+{
+    uint32_t bits = 0, i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t pair[2];
+
+        __builtin_memcpy(pair, words + i, sizeof pair);
+        bits |= (uint32_t)(pair[0] != keys[i]) << i;
+        values[i] = pair[1];
+    }
+    return bits;
+}
+
 BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)
 {
     uint32_t i;

@@ -14,6 +14,10 @@
 #define BH_DA_IS_PAIR (BH_DA_IS_NARROW && BH_VALUE_BYTES == 4) /* key and value in one word */
 #define BH_DA_HEAD BH_DA_HEADER(BH_KEY_BYTES, BH_VALUE_BYTES)
 #define BH_DA_WORDS (BH_DA_LINE / BH_KEY_BYTES) /* keys' widths in a line */
+/* The position of the last slot of a node that is a line. */
+#define BH_DA_LAST                                                                                 \
+    ((BH_DA_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE) - 1) *                                 \
+     BH_DA_STRIDE(BH_KEY_BYTES, BH_VALUE_BYTES))
 
 #ifndef BH_TABLES_DACHASH_CHAIN_AIMS_H
 #define BH_TABLES_DACHASH_CHAIN_AIMS_H
@@ -71,10 +75,7 @@ BH_FN bh_vec bh_da_firsts(const bh_da_front *front, bh_vec word)
  * ones the window is faster: at expected length 1 it looked up absent keys at 1.4 times the front's rate (decision 0022). */
 BH_FN int BH_DA(front_fits)(const bh_da_geometry *g)
 {
-    const uint64_t taken = bh_load64(bh_da_at(g->nodes + BH_DA_TAKEN));
-
-    return g->node_shift == BH_DA_LINE_SHIFT && g->base <= UINT32_MAX && g->mask <= UINT32_MAX &&
-           taken <= (g->whole + g->split) / 4 * 3;
+    return g->node_shift == BH_DA_LINE_SHIFT && g->base <= UINT32_MAX && g->mask <= UINT32_MAX;
 }
 
 BH_FN void BH_DA(ask)(uint64_t line, int values, bh_asks how)
@@ -96,17 +97,20 @@ BH_FN void BH_DA(aim)(const bh_da_front *front, const BH_KEY *keys, uint32_t rou
     }
 }
 
-/* A lookup that its first node has not decided goes on at the next one: the node has a link, which no operation takes
- * back. */
-BH_FN void BH_DA(follow)(const bh_da_front *front, BH_DA(op) *op, uint64_t node, BH_KEY key,
-                         uint32_t at)
+/* The nodes behind those of a group, of which `onward` has the headers. Such a link is never taken back by an operation. */
+BH_FN void BH_DA(follow)(const bh_da_front *front, uint64_t *onward)
 {
-    const uint64_t link = bh_da_link(bh_load64(bh_da_at(node)));
+    uint32_t i;
 
-    BH_DA(begin_at)(op, front->nodes + (link << BH_DA_LINE_SHIFT), key, at, BH_FIND);
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec link = bh_vec_right(bh_vec_load64(onward + i), BH_DA_LINK_SHIFT);
+
+        bh_vec_store64(onward + i,
+                       bh_vec_add(bh_vec_all(front->nodes), bh_vec_left(link, BH_DA_LINE_SHIFT)));
+    }
 }
 
-/* The node that an operation goes on at. */
+/* The node that a change goes on at. */
 BH_FN uint64_t BH_DA(along)(const BH_DA(op) *op)
 {
     return op->node;
@@ -119,65 +123,76 @@ BH_FN bh_answer BH_DA(step_along)(bh__slice *slice, BH_DA(op) *op, uint32_t kind
     return BH_DA(step_on)(slice, op, kind, op->node, 1, &next);
 }
 
-/* Looks up a group's keys in their first nodes. Answers a bit for each: 1 where it was found, and its value is in
- * `values`. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
- * stay open, and *open has BH_FRONT_AGAIN, too. What is looked at again, and why, ops.h says under WHY A READER. Where `wants` is 0 no values are loaded;
- * it is a constant. */
-BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
-                              int wants, int far, BH_VALUE *values, uint32_t *open)
+/* Looks up a group's keys in one node each. Answers a bit for each: 1 where it was found, and its value is in `values`.
+ * onward[i] receives the node's header, and *open a bit for each: 1 where its chain goes on. Where a writer has changed
+ * what was read all keys stay open, and *open has BH_FRONT_AGAIN, too. What is looked at again, and why, ops.h says under
+ * WHY A READER. Where `wants` is 0 no values are loaded; it is a constant. The lines `next` are asked for, if it is not
+ * NULL. */
+BH_FN uint32_t BH_DA(look_up_lines)(const uint64_t *lines, const BH_KEY *keys, const uint64_t *next,
+                                    int wants, int far, BH_VALUE *values, uint64_t *onward,
+                                    uint32_t *open)
 {
-    uint64_t headers[BH_FRONT_GROUP];
     uint32_t matches[BH_FRONT_GROUP];
+    uint64_t pairs[BH_FRONT_GROUP];
     BH_KEY seen[BH_FRONT_GROUP];
     /* A narrow node has no stamp: the key is read once more, with its value or, where no target promises that a line is
      * loaded by words of 8 bytes, alone. */
     const int again = BH_DA_IS_NARROW && (BH_KEY_BYTES == 8 || (BH_DA_IS_PAIR && wants));
-    uint32_t gone = 0, last = 0, other = 0, i;
+    uint32_t gone, other = 0, i;
 
     *open = BH_FRONT_ALL | BH_FRONT_AGAIN;
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
-        const uint64_t node = aims->line[0][i];
+        const uint64_t node = lines[i];
         uint64_t stamp = 0;
         uint32_t match, position;
 
-        BH_DA(ask)(next->line[0][i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
+        if (next)
+            BH_DA(ask)(next[i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
         if (!BH_DA_IS_NARROW)
             stamp = bh_load64(bh_da_at(node + 8));
-        headers[i] = bh_load64(bh_da_at(node));
-        match = BH_DA(match_line)(node, headers[i], keys[i]);
-        /* Without branches: no processor foresees whether a key is there, or in which slot. Position 0 stands for the
-         * slot of a key that no slot has: what it loads there nobody gets. */
-        position = bh_first(match | 1u << BH_DA_WORDS) % BH_DA_WORDS;
-        if (again && BH_DA_IS_PAIR) {
-            const uint64_t pair = bh_load64(BH_DA(key_at)(node, position));
-
-            seen[i] = (BH_KEY)bh_pair_key(pair);
-            values[i] = (BH_VALUE)bh_pair_value(pair);
-        } else if (again) {
+        onward[i] = bh_load64(bh_da_at(node));
+        match = BH_DA(match_line)(node, onward[i], keys[i]);
+        /* Without branches: no processor foresees whether a key is there, or in which slot. The last slot stands for that
+         * of a key that no slot has: what it loads there nobody gets. */
+        position = bh_first(match | 1u << BH_DA_LAST);
+        if (again && BH_DA_IS_PAIR)
+            pairs[i] = bh_load64(BH_DA(key_at)(node, position));
+        else if (again)
             seen[i] = BH_LOAD_KEY(BH_DA(key_at)(node, position));
-        } else if (BH_VALUE_BYTES && wants) {
+        else if (BH_VALUE_BYTES && wants)
             values[i] = BH_LOAD_VALUE(bh_da_at(node) +
                                       BH_DA_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE) +
                                       position * BH_VALUE_BYTES);
-        }
         matches[i] = match;
         if ((match & ~(uint32_t)bh_load64(bh_da_at(node))) ||
             (!BH_DA_IS_NARROW && bh_load64(bh_da_at(node + 8)) != stamp))
             return 0;
     }
-    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-        gone |= bh_vec_zeros(bh_vec_load32(matches + i)) << i;
-        last |= bh_vec_zeros(bh_vec_right(bh_vec_load64(headers + i), BH_DA_LINK_SHIFT)) << i;
-        if (again)
+    gone = bh_equal32(matches, BH_FRONT_GROUP, 0);
+    if (again && BH_DA_IS_PAIR)
+        other = bh_part_pairs(pairs, (const uint32_t *)(const void *)keys,
+                              (uint32_t *)(void *)values, BH_FRONT_GROUP);
+    else if (again)
+        for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC)
             other |= (bh_vec_zeros(bh_vec_xor(BH_LOAD_VECTOR(seen + i), BH_LOAD_VECTOR(keys + i))) ^
                       ((1u << BH_VEC) - 1))
                      << i;
-    }
     if (other & ~gone)
         return 0;
-    *open = gone & ~last;
+    *open = gone;
+    for (i = 0; gone && i < BH_FRONT_GROUP; i += BH_VEC)
+        *open &= ~(bh_vec_zeros(bh_vec_right(bh_vec_load64(onward + i), BH_DA_LINK_SHIFT)) << i);
     return gone ^ BH_FRONT_ALL;
+}
+
+/* Looks up a group's keys in their first nodes, and asks for those of another group. */
+BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
+                              int wants, int far, BH_VALUE *values, uint64_t *onward,
+                              uint32_t *open)
+{
+    return BH_DA(look_up_lines)(aims->line[0], keys, next->line[0], wants, far, values, onward,
+                                open);
 }
 
 /* One try of an operation in the first node. */
@@ -199,3 +214,4 @@ BH_FN bh_region BH_DA(begin_left)(const bh__slice *slice, BH_DA(op) *op, uint32_
 #undef BH_DA_IS_PAIR
 #undef BH_DA_HEAD
 #undef BH_DA_WORDS
+#undef BH_DA_LAST

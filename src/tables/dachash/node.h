@@ -84,8 +84,9 @@ BH_FN unsigned char *BH_DA(value_at)(const bh_da_geometry *g, uint64_t node, uin
  * lock bit. */
 BH_FN uint32_t BH_DA(match_line)(uint64_t node, uint64_t header, BH_KEY key)
 {
-    return BH_MATCH(bh_line_load(bh_da_at(node)), 0, BH_DA_WORDS, key) >>
-               (BH_DA_HEAD / BH_KEY_BYTES) &
+    /* A stamp is compared, too; bit 1 is that of what lies 8 bytes behind the begin of the line. */
+    return BH_MATCH_KEYS(bh_da_at(node) + 8, BH_DA_WORDS - 8 / BH_KEY_BYTES, BH_WANTED(key)) >>
+               (1 + (BH_DA_HEAD - 8) / BH_KEY_BYTES) &
            (uint32_t)header;
 }
 

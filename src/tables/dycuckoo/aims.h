@@ -146,7 +146,8 @@ BH_FN void BH_DY(aim)(const bh_dy_front *front, const BH_KEY *keys, uint32_t rou
  * `values`. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the
  * buckets all keys stay open. Where `wants` is 0 no values are loaded; it is a constant. */
 BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
-                              int wants, int far, BH_VALUE *values, uint32_t *open)
+                              int wants, int far, BH_VALUE *values, uint64_t *onward,
+                              uint32_t *open)
 {
     uint64_t meta[BH_FRONT_GROUP];
     uint32_t match[BH_FRONT_GROUP];
@@ -154,8 +155,9 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
     const uint32_t none = 1u << (BH_DY_BUCKET_SLOTS + BH_DY_PADDED);
     const uint32_t beyond = BH_VALUE_BYTES && wants && BH_DY_PADDED ? none : 0;
     bh_vec locks = bh_vec_all(0);
-    uint32_t gone = 0, stay = 0, i;
+    uint32_t gone, stay = 0, i;
 
+    (void)onward;
     *open = BH_FRONT_ALL;
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
@@ -172,11 +174,11 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         if (bh_load64(bh_dy_at(line)) != view.meta)
             return 0;
     }
+    gone = bh_equal32(match, BH_FRONT_GROUP, beyond);
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_vec metas = bh_vec_load64(meta + i);
         const bh_vec counts = bh_vec_right_by(metas, bh_vec_load64(aims->counter + i));
 
-        gone |= bh_vec_zeros(bh_vec_xor(bh_vec_load32(match + i), bh_vec_all(beyond))) << i;
         stay |= bh_vec_zeros(bh_vec_and(counts, bh_vec_all(3))) << i;
         locks = bh_vec_or(locks, metas);
     }
