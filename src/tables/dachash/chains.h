@@ -17,8 +17,8 @@
 #ifndef BH_TABLES_DACHASH_CHAINS_H
 #define BH_TABLES_DACHASH_CHAINS_H
 
-/* How many buckets ahead passes prefetch: hardware prefetchers stop at the end of each page. Chosen, not
- * tuned. */
+/* How many buckets ahead passes ask for first nodes, since hardware prefetchers stop at the end of each page; and half as
+ * many ahead for second ones, which lie anywhere. Chosen, not tuned. */
 #define BH_DA_AHEAD 16u
 
 #endif
@@ -60,41 +60,78 @@ BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) *chain, uint64_t *s
         BH_WRITE_VALUE(BH_DA(value_at)(g, chain->node, free), value);
 }
 
-/* Deals the pairs of the chain that begins at `node` to `low`, and those whose bit `bit` of the hash is set
- * to `high`; where both are the same chain, all. Answers how many pairs went to `high`. */
+/* Deals the pairs of a node to `low`, and those whose bit `bit` of the hash is set to `high`; where both are the same
+ * chain, all. `slots` is how many a node has; mostly it is a constant. Answers how many pairs went to `high`.
+ *
+ * The pairs are copied first, as the node may be where they go. Which way each goes is known before any goes there:
+ * no processor foresees such a bit, and a branch for each took half of the time. */
+BH_FN uint32_t BH_DA(deal_node)(const bh_da_geometry *g, uint64_t node, uint32_t used,
+                                uint32_t slots, BH_DA(chain) *low, BH_DA(chain) *high, uint64_t bit,
+                                uint64_t *spare)
+{
+    const uint32_t stride = BH_DA_STRIDE(BH_KEY_BYTES, BH_VALUE_BYTES);
+    BH_KEY keys[BH_DA_SLOTS_MOST];
+    BH_VALUE values[BH_DA_SLOTS_MOST];
+    uint32_t up = 0, set, slot;
+
+    slot = 0; /* a node has a slot at least */
+    do {
+        keys[slot] = BH_READ_KEY(BH_DA(key_at)(node, slot * stride));
+        values[slot] = BH_VALUE_BYTES ? BH_READ_VALUE(BH_DA(value_at)(g, node, slot * stride)) : 0;
+    } while (++slot < slots);
+    for (slot = 0; low != high && slot < slots; slot++)
+        up |= (uint32_t)(bh_hash_key(keys[slot], &g->seed).one >> bit & 1) << slot * stride;
+    for (set = used & ~up; set; set &= set - 1)
+        BH_DA(deal)(g, low, spare, keys[bh_first(set) / stride], values[bh_first(set) / stride]);
+    for (set = used & up; set; set &= set - 1)
+        BH_DA(deal)(g, high, spare, keys[bh_first(set) / stride], values[bh_first(set) / stride]);
+    return low == high ? bh_count(used) : bh_count(used & up);
+}
+
+/* The same of all nodes of the chain that begins at `node`. Nodes behind the first become spare. */
 BH_FN uint64_t BH_DA(deal_chain)(const bh_da_geometry *g, uint64_t node, BH_DA(chain) *low,
                                  BH_DA(chain) *high, uint64_t bit, uint64_t *spare)
 {
-    BH_KEY keys[BH_DA_SLOTS_MOST];
-    BH_VALUE values[BH_DA_SLOTS_MOST];
-    uint64_t moved = 0, link;
-    int is_first = 1;
+    uint64_t header = bh_read64(bh_da_at(node)), moved = 0;
+    const uint64_t first = node;
 
-    do {
-        const uint64_t header = bh_read64(bh_da_at(node));
-        uint32_t used = (uint32_t)header & g->positions, count = 0, i;
+    for (;;) {
+        const uint32_t used = (uint32_t)header & g->positions;
+        uint64_t behind = 0;
 
-        for (; used; used &= used - 1, count++) {
-            const uint32_t position = bh_first(used);
-
-            keys[count] = BH_READ_KEY(BH_DA(key_at)(node, position));
-            values[count] = BH_VALUE_BYTES ? BH_READ_VALUE(BH_DA(value_at)(g, node, position)) : 0;
+        /* Where a node's pairs go may be the node itself: what is behind it is looked up before. */
+        if (bh_da_link(header)) {
+            behind = bh_da_node(g, bh_da_link(header));
+            header = bh_read64(bh_da_at(behind));
         }
-        if (!is_first) {
+        if (node != first) {
             bh_write64(bh_da_at(node), *spare);
             *spare = node;
         }
-        for (i = 0; i < count; i++) {
-            const int up = low == high || (bh_hash_key(keys[i], &g->seed).one >> bit & 1);
+        moved +=
+            g->node_shift == BH_DA_LINE_SHIFT
+                ? BH_DA(deal_node)(g, node, used,
+                                   BH_DA_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE), low, high,
+                                   bit, spare)
+                : BH_DA(deal_node)(g, node, used, bh_count(g->positions), low, high, bit, spare);
+        if (!behind)
+            return moved;
+        node = behind;
+    }
+}
 
-            BH_DA(deal)(g, up ? high : low, spare, keys[i], values[i]);
-            moved += (uint64_t)up;
-        }
-        is_first = 0;
-        link = bh_da_link(header);
-        node = bh_da_node(g, link);
-    } while (link);
-    return moved;
+/* Asks for nodes that a pass comes to soon, from bucket `i` on of those before `end`: a first one, and a second. */
+BH_FN void BH_DA(bring_ahead)(const bh_da_geometry *g, uint64_t i, uint64_t end)
+{
+    const uint64_t node = g->buckets + (i << g->node_shift);
+
+    if (i + BH_DA_AHEAD < end)
+        bh_bring(bh_da_at(node + ((uint64_t)BH_DA_AHEAD << g->node_shift)));
+    if (i + BH_DA_AHEAD / 2 < end) {
+        const uint64_t later = node + ((uint64_t)(BH_DA_AHEAD / 2) << g->node_shift);
+
+        bh_bring(bh_da_at(bh_da_node(g, bh_da_link(bh_read64(bh_da_at(later))))));
+    }
 }
 
 /* Ends a chain. */
@@ -129,7 +166,7 @@ BH_FN void BH_DA(split_buckets)(void *argument, uint64_t first, uint64_t count)
         BH_DA(chain) low = {node, 0}, high = {node + (g->whole << g->node_shift), 0};
         uint64_t spare = 0;
 
-        bh_bring(bh_da_at(node + ((uint64_t)BH_DA_AHEAD << g->node_shift)));
+        BH_DA(bring_ahead)(g, i, job->from + first + count);
         moved += BH_DA(deal_chain)(g, node, &low, &high, g->doublings, &spare);
         BH_DA(end_chain)(&low);
         BH_DA(end_chain)(&high);
@@ -152,8 +189,8 @@ BH_FN void BH_DA(merge_buckets)(void *argument, uint64_t first, uint64_t count)
         BH_DA(chain) low = {node, 0};
         uint64_t spare = 0;
 
-        bh_bring(bh_da_at(node + ((uint64_t)BH_DA_AHEAD << g->node_shift)));
-        bh_bring(bh_da_at(other + ((uint64_t)BH_DA_AHEAD << g->node_shift)));
+        BH_DA(bring_ahead)(g, i, job->from + first + count);
+        BH_DA(bring_ahead)(g, i + g->whole, job->from + first + count + g->whole);
         (void)BH_DA(deal_chain)(g, node, &low, &low, 0, &spare);
         moved += BH_DA(deal_chain)(g, other, &low, &low, 0, &spare);
         bh_write64(bh_da_at(other), 0);
@@ -176,6 +213,7 @@ BH_FN void BH_DA(clean_buckets)(void *argument, uint64_t first, uint64_t count)
         BH_DA(chain) chain = {node, 0};
         uint64_t spare = 0;
 
+        BH_DA(bring_ahead)(g, i, job->from + first + count);
         if (!bh_da_link(bh_read64(bh_da_at(node))))
             continue;
         (void)BH_DA(deal_chain)(g, node, &chain, &chain, 0, &spare);

@@ -57,6 +57,7 @@ BH_FN void BH_DA(pack_buckets)(void *argument, uint64_t first, uint64_t count)
     for (i = first; i < first + count; i++) {
         uint64_t node = g->buckets + (i << g->node_shift), header, link;
 
+        BH_DA(bring_ahead)(g, i, first + count);
         for (; (link = bh_da_link(header = bh_read64(bh_da_at(node)))) != 0;
              node = bh_da_node(g, link)) {
             uint64_t from, to;
