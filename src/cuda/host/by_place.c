@@ -31,10 +31,10 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once. They take 20 bytes each, while the table grows, too: so they are fewer than a part
- * has. Where there is no memory for them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not
- * tuned. */
-#define AT_A_TIME (UINT64_C(1) << 24)
+/* Elements that are sorted at once: as many as a part of a call that changes something has, or of lookups may have. Of such a
+ * call they take 4 bytes each, while the table grows, too. Where there is no memory for them, a quarter is tried, and so
+ * on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
+#define AT_A_TIME (UINT64_C(1) << 26)
 #define AT_LEAST (UINT64_C(1) << 16)
 
 /* Regions of the table, if not told otherwise, as bytes of one: so many that few of the threads that run at
@@ -46,7 +46,8 @@
 /* An operation's number has so many bits. */
 #define OP_BITS 4u
 
-/* Arrays of `room` elements. */
+/* Arrays of `room` elements. All but the indexes are wanted only while elements are sorted. A call that changes something
+ * has lists for names of a part's elements, which it does not want then. */
 typedef struct columns {
     uint64_t *begins;  /* of each operation: its first sorted element */
     uint32_t *numbers; /* by which elements are sorted; sorted; a spare one */
@@ -56,16 +57,20 @@ typedef struct columns {
     uint32_t *index_spare;
 } columns;
 
-static uint64_t cut_columns(bh__arena *a, uint64_t room, columns *to)
+static uint64_t cut_columns(const bh__call *c, bh__arena *a, uint64_t room, columns *to)
 {
     const uint64_t from = a->at;
+    uint32_t *list[4];
+    int i;
 
     to->begins = (uint64_t *)bh__pointer(bh__cut(a, 1u << OP_BITS, 8));
-    to->numbers = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    to->numbers_sorted = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    to->numbers_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
     to->index = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
-    to->index_spare = (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    for (i = 0; i < 4; i++)
+        list[i] = c->names[i] ? c->names[i] : (uint32_t *)bh__pointer(bh__cut(a, room, 4));
+    to->numbers = list[0];
+    to->numbers_sorted = list[1];
+    to->numbers_spare = list[2];
+    to->index_spare = list[3];
     return a->at - from;
 }
 
@@ -74,8 +79,7 @@ static uint64_t bytes_for(const bh__call *c, uint64_t room)
     bh__arena a = {0, 0};
     columns all;
 
-    (void)c;
-    return cut_columns(&a, room, &all);
+    return cut_columns(c, &a, room, &all);
 }
 
 int bh__by_place_begin(bh__call *c)
@@ -217,7 +221,7 @@ static bh_status run_at_once(bh__call *c, uint64_t count)
     bh_status status;
     columns k;
 
-    (void)cut_columns(&a, c->sorting.room, &k);
+    (void)cut_columns(c, &a, c->sorting.room, &k);
     if (!find_order(c, &k, count)) {
         /* As they are; nor is sorting tried again for those that follow. */
         bh__sorting_end(c);
