@@ -128,7 +128,7 @@ typedef enum bh_schedule {
      *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
      *   - On a GPU, all calls of BH_DACHASH and BH_STADIUM that are not ordered; mixed calls (bh_apply()) by operation
-     *     first. Temporary memory: 20 bytes for each of up to 2^24 elements. So much is also taken by
+     *     first. Temporary memory: 4 bytes for each of up to 2^26 elements, 20 for lookups. So much is also taken by
      *     BH_SCHEDULE_AUTO, which runs large mixed calls in arrays on the GPU operation by operation: from
      *     2^21 elements on in BH_DYCUCKOO, from 2^23 on in BH_DACHASH and BH_STADIUM.
      * Elsewhere bh_table_create() returns BH_ERR_UNSUPPORTED. */
