@@ -159,8 +159,8 @@ BH_FN void BH_DESIGN(ask_along)(const bh__slice *slice, BH_DESIGN(lookups) *trai
 }
 
 /* Writes the answers of a group of the trail, whose elements do not follow each other. Without branches, as in look_up; but
- * where all keys are absent the lines of their values are not touched. A key that is not found may go on: then it is
- * missing for now. */
+ * where all keys are absent the lines of their values are not touched. A key that goes on is written as missing, and again
+ * when its chain has ended. */
 BH_FN void BH_DESIGN(answer_along)(const bh__slice *slice, const uint32_t *names, uint32_t members,
                                    uint32_t found, const BH_VALUE *values)
 {

@@ -359,7 +359,7 @@ BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32
 {
     const __m256 low = _mm256_castsi256_ps(bh_vec_load64(words));
     const __m256 high = _mm256_castsi256_ps(bh_vec_load64(words + 4));
-    /* The shuffle picks from each half of both: words 0, 1, 4, 5 of the words, then 2, 3, 6, 7. */
+    /* The shuffle picks from each half of both: of pairs 0, 1, 4, 5, then of 2, 3, 6, 7. */
     const __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
     const __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd));
     const void *at = keys;
