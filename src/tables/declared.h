@@ -36,6 +36,11 @@
  *                            BH_APART that #if can evaluate. A GPU copies regions of that length, which
  *                            begin at multiples of 16 bytes, to its shared memory (cuda/device/look.h),
  *                            as well as regions of 64 bytes, and reads others where they are
+ *     BH_DESIGN_IN_TURN      its searches differ in length: on a GPU a lane takes up to so many elements of a
+ *                            call in turn, and does not wait for the longest search of its warp
+ *                            (cuda/device/look.h); 1 by default
+ *     BH_DESIGN_AT_ONCE      some of its tables have BH_HINT_AT_ONCE. On a GPU there are kernels of their own for
+ *                            these, which need fewer registers than those that do either
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins an element in the last stage
  *     BH_DESIGN_PRESENT      on a GPU some calls first act on the keys that are there, without locks, by
@@ -103,6 +108,9 @@
 #ifndef BH_DESIGN_REGION
 #define BH_DESIGN_REGION 64
 #endif
+#ifndef BH_DESIGN_IN_TURN
+#define BH_DESIGN_IN_TURN 1
+#endif
 #define BH_INSTANCE_FILE "tables/declared_region.h"
 #include "tables/instances.h"
 
@@ -129,6 +137,8 @@
 #undef BH_DESIGN_SCRATCH
 #undef BH_DESIGN_TIERS
 #undef BH_DESIGN_REGION
+#undef BH_DESIGN_IN_TURN
+#undef BH_DESIGN_AT_ONCE
 #undef BH_DESIGN_STAGES
 #undef BH_DESIGN_PRESENT
 #undef BH_DESIGN_WAYS

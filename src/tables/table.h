@@ -84,6 +84,10 @@ typedef struct bh__scratch {
  * has BH_RUNS_ALIKE. */
 #define BH_HINT_ALIKE 32u
 #define BH_HINT_FAR 64u /* the table has more than BH_FAR_BYTES */
+/* Operations that do not insert look at all of a region together, in a table whose policy sets this and on a target
+ * that does so; kernels of lookups are compiled for either (BH_DESIGN_AT_ONCE). */
+#define BH_HINT_AT_ONCE 128u
+
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
@@ -340,6 +344,7 @@ struct bh_table {
     uint64_t floor_keys;      /* what capacity and reserve asked for */
     uint64_t sure_keys;       /* up to so many keys, each finds a place: see bh__allowance */
     uint64_t bytes[BH_TIERS]; /* see budget.h */
+    uint32_t hints;           /* BH_HINT_ bits that all its slices have */
     uint64_t bytes_peak; /* the highest sum of `bytes` and of what growing or building needed */
     uint64_t grows;
     uint64_t shrinks;
@@ -380,6 +385,9 @@ struct bh__policy {
     /* Makes room for `keys` keys in all, some of which are about to be inserted, as far as memory and
      * budgets allow. NULL where `perform` is not. */
     void (*expect)(bh_table *table, uint64_t keys);
+    /* NULL, or what must be known before a key is erased: on a GPU, where otherwise all elements of a call that
+     * erases would stall. (On cores those of one slice do.) */
+    void (*expect_erasures)(bh_table *table);
     /* Called when there are fewer than min_keys keys: makes the table smaller, or min_keys. */
     void (*shrink)(bh_table *table);
     /* Forgets what reserve and capacity asked for, and makes the table as small as its keys allow. */
@@ -584,7 +592,7 @@ static inline uint32_t bh__hints_of(const bh_table *table)
 {
     const uint64_t erases = bh__atomic_load(&table->erases, __ATOMIC_RELAXED);
 
-    return (erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0) |
+    return table->hints | (erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0) |
            (table->bytes[BH_TIER_NEAR] > BH_FAR_BYTES ? BH_HINT_FAR : 0);
 }
 

@@ -22,7 +22,9 @@
 /* Functions that are long and rarely run are not inlined. */
 #define BH_FN_RARE static __attribute__((noinline, unused))
 
+#ifndef BH_BRINGS
 #define BH_BRINGS 1
+#endif
 #define BH_QUIET 0
 #ifndef BH_BLANKS
 #define BH_BLANKS 0

@@ -34,6 +34,7 @@
 #define BH_EACH_DESIGN "tables/design_layout.h"
 #include "tables/designs.h"
 
+#include "fake/present.h"
 #include "fake/regions.h"
 
 /* Bytes that the GPU has, unless it is told otherwise: addresses alone would never end. */
@@ -536,6 +537,7 @@ typedef struct fake_kernels {
     uint32_t key_bytes;
     uint32_t value_bytes;
     bool has_regions;
+    fake_present *present; // or NULL
 } fake_kernels;
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
@@ -560,7 +562,8 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
         k->key_bytes = o->key_bytes;
         k->value_bytes = o->value_bytes;
         k->has_regions = design->has_regions(o);
-        k->known.has_present = k->has_regions; // see fake/regions.h
+        k->present = fake_present_of(o);
+        k->known.has_present = k->present != NULL;
         k->known.descriptor_bytes = design->descriptor_bytes;
         k->known.job_bytes = design->job_bytes;
     }
@@ -575,6 +578,7 @@ static void perform_slice(const request *r)
     const uint64_t n = r->count;
     bh__cuda_job *job = r->to;
     bh_system system;
+    bool by_region;
     uint8_t *done;
 
     bh__fake_counts[0]++;
@@ -585,8 +589,11 @@ static void perform_slice(const request *r)
     done = calloc(n + 1, 1);
     if (!done)
         abort();
-    if (r->what != BH_SLICE_FIND && k->has_regions)
-        fake_by_region(job, k->key_bytes, k->value_bytes, done);
+    by_region = r->what != BH_SLICE_FIND && k->has_regions &&
+                fake_by_region(job, k->key_bytes, k->value_bytes, done);
+    if (!by_region && r->what != BH_SLICE_FIND && k->present && !job->names && !job->slice.ops &&
+        (job->few_new || !BH_OP_INSERTS(job->slice.op)))
+        k->present(job, done);
     for (uint64_t i = 0; i < n && stamps; i++)
         if (done[i]) {
             stamps[2 * i] = ++ticks;

@@ -36,24 +36,18 @@ static int by_spot(const void *a, const void *b)
 
 typedef void performer(bh__cuda_job *job, uint8_t *done);
 
-void fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done)
+bool fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done)
 {
     static performer *const by_region[2][3] = {
         {fake_by_region_k4v0_0, fake_by_region_k4v4_0, fake_by_region_k4v8_0},
         {fake_by_region_k8v0_0, fake_by_region_k8v4_0, fake_by_region_k8v8_1},
     };
-    static performer *const present[2][3] = {
-        {fake_present_k4v0_0, fake_present_k4v4_0, fake_present_k4v8_0},
-        {fake_present_k8v0_0, fake_present_k8v4_0, fake_present_k8v8_1},
-    };
     const bh_dy_geometry *geometry = job->slice.geometry;
     const uint8_t op = job->slice.op;
 
-    if (job->names || job->slice.ops)
-        return;
-    if (job->wanted == BH_SCHEDULE_REGIONS && !geometry->spread && !BH_OP_ERASES(op) &&
-        !BH_OP_WRITES(op))
-        by_region[key_bytes / 8][value_bytes / 4](job, done);
-    else if (job->few_new || !BH_OP_INSERTS(op))
-        present[key_bytes / 8][value_bytes / 4](job, done);
+    if (job->names || job->slice.ops || job->wanted != BH_SCHEDULE_REGIONS || geometry->spread ||
+        BH_OP_ERASES(op) || BH_OP_WRITES(op))
+        return false;
+    by_region[key_bytes / 8][value_bytes / 4](job, done);
+    return true;
 }

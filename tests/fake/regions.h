@@ -2,10 +2,12 @@
 #ifndef TESTS_FAKE_REGIONS_H
 #define TESTS_FAKE_REGIONS_H
 
+#include <stdbool.h>
+
 #include "cuda/module.h"
 
-/* Performs those elements of a slice that the two phases settle, or that present.h would, and marks each in
- * done[]; none where the slice is not one for these. */
-void fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done);
+/* Performs those elements of a slice that the two phases settle, and marks each in done[]. Answers whether the
+ * slice is one for these. */
+bool fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done);
 
 #endif

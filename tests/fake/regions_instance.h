@@ -123,28 +123,6 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
     free(kept);
 }
 
-/* Changes of keys that are there, which come before all others (cuda/device/present.h). */
-static void FAKE(present)(bh__cuda_job *job, uint8_t *done)
-{
-    for (uint64_t i = 0; i < job->count; i++) {
-        const element e = {.at = (uint32_t)i};
-        bh__slice one = job->slice;
-        bh_answer answer = BH_NEXT;
-        BH_DY(op) op = {0};
-        bh_region region;
-
-        one.hints = BH_HINT_ALIKE;
-        one.erased = one.assigned = 0;
-        region = BH_DY(begin)(&one, &op, e.at, one.op);
-        while (answer == BH_NEXT)
-            answer = BH_DY(step_present)(&one, &op, one.op, region.offset, &region);
-        if (answer == BH_DONE)
-            FAKE(tell)(&one, done, &e, op.outcome);
-        job->slice.erased += one.erased;
-        job->slice.assigned += one.assigned;
-    }
-}
-
 #undef BH_DY
 #undef FAKE
 #undef BH_DY_BUCKET_BYTES

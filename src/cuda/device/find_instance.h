@@ -6,22 +6,44 @@
 
 #include "cuda/device/look.h"
 
-int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+/* Launches a kernel of look.h or present.h. */
+static int BH_GPU(launch_look)(void (*kernel)(bh__cuda_job *, uint32_t), bh__gpu *gpu,
+                               bh__cuda_job *job, uint64_t count)
 {
-    BH_DESIGN(look_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    const uint32_t most = bh__gpu_rounds(gpu, count);
+    const uint32_t rounds = most < BH_DESIGN_IN_TURN ? most : BH_DESIGN_IN_TURN;
+    const unsigned blocks = bh__gpu_blocks(bh__gpu_warps(count, rounds) * 32);
+
+    kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, rounds);
     return (int)cudaGetLastError();
 }
+
+int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    return BH_GPU(launch_look)(BH_DESIGN(look_find), gpu, job, count);
+}
+
+#ifdef BH_DESIGN_AT_ONCE
+int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+{
+    return BH_GPU(launch_look)(BH_DESIGN(look_at_once), gpu, job, count);
+}
+#endif
 
 #ifdef BH_DESIGN_PRESENT
 #include "cuda/device/present.h"
 
-int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count)
+int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count)
 {
-    if (BH_OP_ERASES(op))
-        BH_DESIGN(present_erase)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
-    else
-        BH_DESIGN(present_change)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
-    return (int)cudaGetLastError();
+#ifdef BH_DESIGN_AT_ONCE
+    if (hints & BH_HINT_AT_ONCE)
+        return BH_GPU(launch_look)(BH_OP_ERASES(op) ? BH_DESIGN(erase_at_once)
+                                                    : BH_DESIGN(change_at_once),
+                                   gpu, job, count);
+#endif
+    (void)hints;
+    return BH_GPU(launch_look)(
+        BH_OP_ERASES(op) ? BH_DESIGN(present_erase) : BH_DESIGN(present_change), gpu, job, count);
 }
 #endif
 

@@ -61,6 +61,12 @@ static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
     return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
 }
 
+/* How many warps take `count` elements, 32 * rounds each. */
+static inline uint64_t bh__gpu_warps(uint64_t count, uint32_t rounds)
+{
+    return (count + 32 * (uint64_t)rounds - 1) / (32 * (uint64_t)rounds);
+}
+
 /* The stage that begins with elements whose keys are absent (present.h). They come from the list that later has
  * those of the stage BH_CUDA_BOTH_FULL (job.h). */
 #define BH__CUDA_ABSENT 2
@@ -77,13 +83,14 @@ typedef int bh__gpu_inserts(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job 
 typedef struct bh__gpu_kernels {
     bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
     bh__gpu_launch *slice[BH_SLICE_KINDS];
-    bh__gpu_pass *const *pass; /* by the numbers of the design */
+    bh__gpu_launch *find_at_once; /* for tables with BH_HINT_AT_ONCE, or NULL */
+    bh__gpu_pass *const *pass;    /* by the numbers of the design */
     bh__gpu_launch *survey;
     /* Insertions by region, or NULL; and the stages that follow the first one, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
     bh__gpu_launch *rest[BH_SLICE_KINDS];
     /* Acts on keys that are there, or NULL; and the stages, for the elements that it leaves. */
-    int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count);
+    int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
     int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count, int stage);
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;

@@ -40,7 +40,7 @@
 #define BH_CUDA_DEVICE_LOOK_H
 
 #include "cuda/device/async.h"
-#include "cuda/device/gpu.h"
+#include "cuda/device/job.h"
 
 /* Bytes of one of the design's regions, and of a place. */
 #define BH_LOOK_REGION ((uint32_t)(BH_DESIGN_REGION))
@@ -100,21 +100,116 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
     }
 }
 
-/* Lookups, a thread for each element. At least four blocks run on a multiprocessor: if the compiler were free
- * to aim at more, it would spill registers. */
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) BH_DESIGN(look_find)(bh__cuda_job *job)
+/* The step of a lookup or, with `acts`, of a change of a key that is there (present.h). */
+BH_FN bh_answer BH_DESIGN(look_step)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t kind, int acts,
+                                     uint64_t line, bh_region *region)
 {
-    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const int looks = i < job->count;
-    const uint32_t at = looks && job->names ? job->names[i] : (uint32_t)i;
-    bh__slice slice = job->slice;
-    BH_DESIGN(op) op;
+#ifdef BH_DESIGN_PRESENT
+    if (acts)
+        return BH_DESIGN(step_present)(slice, op, kind, line, region);
+#endif
+    return BH_DESIGN(step)(slice, op, BH_FIND, line, region);
+}
 
-    BH_DESIGN(look_carry)(&slice, &op, at, looks);
-    if (looks && slice.outcomes)
-        slice.outcomes[at] = op.outcome;
+/* The end of a lane's element, which `ends`. All lanes of the warp come here. */
+BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const BH_DESIGN(op) *op,
+                               uint32_t kind, int acts, uint32_t at, bh_answer answer, int ends)
+{
+    const int stalls = ends && answer == BH_STALL;
+
+    if (ends && !stalls && slice->outcomes)
+        slice->outcomes[at] = op->outcome;
     /* The host brings the values of missing keys, which stay as they were. The word is read before it is
      * written: it is in the L1 cache, and otherwise each warp with a missing key would store to one place. */
-    if (looks && op.outcome == BH_MISSING && !job->missing)
+    if (!acts && ends && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
+    if (acts && BH_OP_INSERTS(kind) && __any_sync(0xffffffffu, stalls))
+        bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, stalls);
 }
+
+/*
+ * All elements of a warp, each carried to its end: 32 * `rounds` neighbours. A lane whose element is done begins the
+ * next one, while the others go on with theirs:
+ *
+ *     lane 0   a a a d d      looks of a, then of d
+ *     lane 1   b f f f f
+ *     lane 2   c c e e -
+ *
+ * With one round a warp takes as long as its longest search. Where searches differ in length (in Stadium hashing most
+ * end after one line or two, few of them after several) most lanes would wait most of the time. It
+ * is the paper's idea of collaborative lanes (Khorasani and others, Stadium hashing, section III.C), for lookups,
+ * without parking: what is not done stays in its lane. `acts` is a constant.
+ */
+BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t kind, int acts,
+                                   uint32_t rounds, unsigned char *place)
+{
+    const uint32_t each = BH_DESIGN_IN_TURN > 1 ? rounds : 1; /* often a constant */
+    const uint64_t warp = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / 32;
+    const uint64_t most = (warp + 1) * 32 * each;
+    const uint32_t end = (uint32_t)(most < job->count ? most : job->count);
+    uint32_t next = (uint32_t)warp * 32 * each; /* the first element that no lane has taken */
+    BH_DESIGN(op) op;
+    bh_region region = {0, BH_LOOK_REGION, BH_TIER_NEAR};
+    uint32_t at = 0;
+    int looks = 0;
+
+    for (;;) {
+        const uint32_t idle = __ballot_sync(0xffffffffu, !looks);
+        bh_answer answer = BH_NEXT;
+        uint64_t line;
+        int ends;
+
+        if (next < end && idle) {
+            const uint32_t i = next + bh_count(idle & ((1u << threadIdx.x % 32) - 1));
+
+            if (!looks && i < end) {
+                at = job->names ? job->names[i] : i;
+                region = BH_DESIGN(begin)(slice, &op, at, kind);
+                looks = 1;
+            }
+            next += bh_count(idle);
+        } else if (idle == 0xffffffffu) {
+            break;
+        }
+        line = BH_DESIGN(look_bring)(place, region, looks);
+        if (looks)
+            answer = BH_DESIGN(look_step)(slice, &op, kind, acts, line, &region);
+        ends = looks && (answer == BH_DONE || answer == BH_STALL);
+        BH_DESIGN(look_end)(job, slice, &op, kind, acts, at, answer, ends);
+        looks = looks && !ends;
+        __syncwarp(); /* a place must not be written before all have read the region in it */
+    }
+}
+
+/* Blocks that run on a multiprocessor, at least: if the compiler were free to aim at more, it would spill registers.
+ * Where tables that look at a region at once have kernels of their own the others have more registers. */
+#undef BH_LOOK_BLOCKS
+#ifdef BH_DESIGN_AT_ONCE
+#define BH_LOOK_BLOCKS 3
+#else
+#define BH_LOOK_BLOCKS 4
+#endif
+
+/* Lookups. `hints` is a constant: so the code has one form only. */
+BH_FN void BH_DESIGN(look)(bh__cuda_job *job, uint32_t rounds, uint32_t hints)
+{
+    __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
+    bh__slice slice = job->slice;
+
+    slice.hints = hints;
+    BH_DESIGN(look_in_turn)(job, &slice, BH_FIND, 0, rounds, places[threadIdx.x]);
+}
+
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
+    BH_DESIGN(look_find)(bh__cuda_job *job, uint32_t rounds)
+{
+    BH_DESIGN(look)(job, rounds, 0);
+}
+
+#ifdef BH_DESIGN_AT_ONCE
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
+    BH_DESIGN(look_at_once)(bh__cuda_job *job, uint32_t rounds)
+{
+    BH_DESIGN(look)(job, rounds, BH_HINT_AT_ONCE);
+}
+#endif

@@ -320,6 +320,7 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
     bh__gpu_kernels all = *kernels;
 
     all.by_region = nullptr;
+    all.find_at_once = nullptr;
     all.present = nullptr;
     all.known.has_present = 0;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
@@ -365,8 +366,10 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
         if (error != BH_GPU_DECLINED)
             return error ? error : -k->rest[kind](gpu, job, n);
     }
+    if (kind == BH_SLICE_FIND && k->find_at_once && (known->slice.hints & BH_HINT_AT_ONCE))
+        return k->find_at_once(gpu, job, n);
     if (k->present && begins_with_present(known, kind, n)) {
-        error = k->present(gpu, job, known->slice.op, n);
+        error = k->present(gpu, job, known->slice.op, known->slice.hints, n);
         if (error || !BH_OP_INSERTS(known->slice.op))
             return error;
         error = k->stages[kind](gpu, job, n, BH__CUDA_ABSENT);

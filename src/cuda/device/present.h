@@ -16,70 +16,62 @@
 #define BH_CUDA_DEVICE_PRESENT_H
 
 /* Adds up what the threads of a block have done, by one atomic operation. */
-BH_FN void bh_cuda_enter_block(uint64_t *counter, int did)
+BH_FN void bh_cuda_enter_block(uint64_t *counter, uint64_t did)
 {
-    const int count = __syncthreads_count(did);
+    __shared__ uint32_t sum;
+    const uint32_t warp = __reduce_add_sync(0xffffffffu, (uint32_t)did);
 
-    if (threadIdx.x == 0 && count)
-        atomicAdd((unsigned long long *)counter, (unsigned long long)count);
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0 && warp)
+        atomicAdd(&sum, warp);
+    __syncthreads();
+    if (threadIdx.x == 0 && sum)
+        atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
 }
 
 #endif
 
-/* Carries an element that is `mine` to its end. All lanes of the warp come here. */
-BH_FN bh_answer BH_DESIGN(present_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t at,
-                                         uint32_t kind, int mine)
+/* `hints` is a constant. */
+BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, uint32_t hints)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
-    unsigned char *place = places[threadIdx.x];
-    bh_answer answer = mine ? BH_NEXT : BH_DONE;
-    bh_region region = {};
-
-    if (mine)
-        region = BH_DESIGN(begin)(slice, op, at, kind);
-    while (__any_sync(0xffffffffu, answer == BH_NEXT)) {
-        const uint64_t line = BH_DESIGN(look_bring)(place, region, answer == BH_NEXT);
-
-        if (answer == BH_NEXT)
-            answer = BH_DESIGN(step_present)(slice, op, kind, line, &region);
-        __syncwarp(); /* a place must not be written before all have read the region in it */
-    }
-    return answer;
-}
-
-BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind)
-{
-    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const int mine = i < job->count;
-    const uint32_t at = mine && job->names ? job->names[i] : (uint32_t)i;
     bh__slice slice = job->slice;
-    BH_DESIGN(op) op = {};
-    bh_answer answer;
 
-    slice.hints = BH_HINT_ALIKE;
+    slice.hints = BH_HINT_ALIKE | hints;
     slice.erased = slice.assigned = 0;
-    answer = BH_DESIGN(present_carry)(&slice, &op, at, kind, mine);
-    if (mine && answer == BH_DONE && slice.outcomes)
-        slice.outcomes[at] = op.outcome;
-    if (BH_OP_INSERTS(kind)) {
-        const int parks = mine && answer == BH_STALL;
-
-        bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, parks);
-    }
+    BH_DESIGN(look_in_turn)(job, &slice, kind, 1, rounds, places[threadIdx.x]);
     if (BH_OP_ERASES(kind))
-        bh_cuda_enter_block(&job->slice.erased, slice.erased != 0);
+        bh_cuda_enter_block(&job->slice.erased, slice.erased);
     else if (!BH_OP_KEEPS(kind))
-        bh_cuda_enter_block(&job->slice.assigned, slice.assigned != 0);
-    if (i == 0)
+        bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
         job->schedule = BH__CUDA_SIFT;
 }
 
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) BH_DESIGN(present_erase)(bh__cuda_job *job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
+    BH_DESIGN(present_erase)(bh__cuda_job *job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, BH_ERASE);
+    BH_DESIGN(present)(job, BH_ERASE, rounds, 0);
 }
 
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4) BH_DESIGN(present_change)(bh__cuda_job *job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
+    BH_DESIGN(present_change)(bh__cuda_job *job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, job->slice.op);
+    BH_DESIGN(present)(job, job->slice.op, rounds, 0);
 }
+
+#ifdef BH_DESIGN_AT_ONCE
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
+    BH_DESIGN(erase_at_once)(bh__cuda_job *job, uint32_t rounds)
+{
+    BH_DESIGN(present)(job, BH_ERASE, rounds, BH_HINT_AT_ONCE);
+}
+
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
+    BH_DESIGN(change_at_once)(bh__cuda_job *job, uint32_t rounds)
+{
+    BH_DESIGN(present)(job, job->slice.op, rounds, BH_HINT_AT_ONCE);
+}
+#endif

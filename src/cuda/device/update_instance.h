@@ -100,8 +100,9 @@ BH_LAUNCH_WHOLE(mixed)
 
 /* find.cu, and the design's own schedule of large calls. */
 int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
-int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count);
+int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
 int BH_GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
 
 const bh__gpu_kernels BH_GPU(all) = {
@@ -114,6 +115,9 @@ const bh__gpu_kernels BH_GPU(all) = {
             [BH_SLICE_ADD] = BH_GPU(add),
             [BH_SLICE_MIXED] = BH_GPU(mixed),
         },
+#ifdef BH_DESIGN_AT_ONCE
+    .find_at_once = BH_GPU(find_at_once),
+#endif
     .pass = BH_DESIGN(launches),
     .survey = BH_GPU(survey),
 #if defined(BH_DESIGN_REGIONS) && !defined(BH_CUDA_STAMPS) &&                                      \

@@ -149,6 +149,9 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
     uint32_t turn = 0;
 
     c->vain = 0;
+    if (!c->work.array[BH_ARRAY_OPS] && BH_OP_ERASES(c->work.op) &&
+        c->table->policy->expect_erasures)
+        c->table->policy->expect_erasures(c->table);
     for (;;) {
         uint32_t *stalled = c->names[turn];
         bh__cuda_job job;

@@ -38,11 +38,13 @@
 #define EQUAL_MOST (BH_SAMPLE / 128)
 
 /* Whether keys that are there are changed without locks: by one operation for all elements, unless that adds
- * floats of 4 bytes (targets/cuda.h). */
+ * floats of 4 bytes (targets/cuda.h), or joins values that lie in the host's memory, to which no atomic operation
+ * goes. */
 static int needs_no_locks(const bh__call *c)
 {
     return c->kernels->has_present && !c->work.array[BH_ARRAY_OPS] &&
-           !(BH_OP_ROUNDS(c->work.op) && c->table->options.value_bytes == 4);
+           !(BH_OP_ROUNDS(c->work.op) && c->table->options.value_bytes == 4) &&
+           !(BH_OP_REDUCES(c->work.op) && c->table->bytes[BH_TIER_HOST]);
 }
 
 static int many_are_equal(bh__call *c)

@@ -154,7 +154,6 @@ BH_FN void BH_DA(act_alike)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
 {
     unsigned char *const place =
         BH_DA(value_at)((const bh_da_geometry *)slice->geometry, op->node, position);
-    BH_VALUE value;
 
     op->outcome = (uint8_t)BH_OP_PRESENT(kind);
     if (BH_OP_KEEPS(kind)) {
@@ -171,14 +170,7 @@ BH_FN void BH_DA(act_alike)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint
         slice->erased++;
         return;
     }
-    slice->assigned++;
-    if (!BH_VALUE_BYTES)
-        return;
-    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
-    if (BH_OP_REDUCES(kind))
-        bh_join_there(kind, BH_VALUE_BYTES, place, value);
-    else
-        BH_WRITE_VALUE(place, value);
+    bh_change_there(slice, kind, BH_VALUE_BYTES, place, op->at);
 }
 
 /* The bucket is locked, and all nodes are as they are to be but for the header of the node at hand: stores

@@ -162,7 +162,6 @@ BH_FN void BH_DY(act_alike)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint
 {
     const uint32_t slot = BH_DY(slot_of)(view->match);
     unsigned char *const at = BH_DY(value_at)(line, slot);
-    BH_VALUE value;
 
     op->outcome = (uint8_t)BH_OP_PRESENT(kind);
     if (BH_OP_KEEPS(kind)) {
@@ -184,14 +183,7 @@ BH_FN void BH_DY(act_alike)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint
             bh_add64(bh_dy_at(op->home), 0 - (1ull << op->counter));
         return;
     }
-    slice->assigned++;
-    if (!BH_VALUE_BYTES)
-        return;
-    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
-    if (BH_OP_REDUCES(kind))
-        bh_join_there(kind, BH_VALUE_BYTES, at, value);
-    else
-        BH_WRITE_VALUE(at, value);
+    bh_change_there(slice, kind, BH_VALUE_BYTES, at, op->at);
 }
 
 /* Puts the operation's new pair into a locked bucket; answers the meta word to unlock it with. */

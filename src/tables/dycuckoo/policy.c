@@ -182,6 +182,7 @@ const bh__policy bh__dycuckoo_policy = {
     .resolve = bh__dy_resolve,
     .reserve = bh__dy_reserve,
     .expect = bh__dy_expect,
+    .expect_erasures = 0,
     .shrink = bh__dy_shrink,
     .compact = bh__dy_compact,
     .clear = clear,

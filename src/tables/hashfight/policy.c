@@ -249,6 +249,7 @@ const bh__policy bh__hashfight_policy = {
     .resolve = 0,
     .reserve = reserve,
     .expect = 0,
+    .expect_erasures = 0,
     .shrink = shrink,
     .compact = compact,
     .clear = clear,

@@ -85,11 +85,21 @@ BH_FN uint64_t bh_st_within(uint64_t start, uint64_t step)
     return ((start ^ step) & 4) | ((start + step) & 3);
 }
 
+/* The word that a slot's ticket is in: slot / group without a division. What by_group is too large by is less than
+ * group / 2^64 of it, so the product is right for slots below 2^59. */
+BH_FN uint64_t bh_st_word_of_slot(const bh_st_geometry *g, uint64_t slot)
+{
+    uint64_t word;
+
+    (void)bh_multiply(slot, g->by_group, &word);
+    return word;
+}
+
 /* The number of the word that a path is at. */
 BH_FN uint64_t bh_st_word(const bh_st_geometry *g, const bh_st_path *path, const bh_hash *h)
 {
     if (g->by_slot)
-        return path->unit / g->group;
+        return bh_st_word_of_slot(g, path->unit);
     return path->unit * BH_ST_WORDS + bh_st_within(h->two, path->steps);
 }
 
@@ -98,23 +108,30 @@ BH_FN uint64_t bh_st_considered(const bh_st_geometry *g, const bh_st_path *path)
 {
     if (!g->by_slot)
         return g->highs;
-    return 1ull << (path->unit % g->group * g->width + g->width - 1);
+    return 1ull << ((path->unit - bh_st_word_of_slot(g, path->unit) * g->group) * g->width +
+                    g->width - 1);
 }
 
-/* Moves on; answers 0 at the end, when all slots of the part have been on the path. */
+/* Moves on to the next line or, by slot, slot; answers 0 at the end, when all slots of the part have been on the
+ * path, which has `most` steps. */
+BH_FN int bh_st_next_line(const bh_st_part *part, bh_st_path *path, const bh_hash *h, uint64_t most)
+{
+    if (path->steps == most)
+        return 0;
+    path->unit += 1 + bh_hash_range(h->two, part->units - 1);
+    if (path->unit >= part->units)
+        path->unit -= part->units;
+    return 1;
+}
+
+/* Moves on by a step. */
 BH_FN int bh_st_go_on(const bh_st_geometry *g, const bh_st_part *part, bh_st_path *path,
                       const bh_hash *h)
 {
-    const uint64_t most = g->by_slot ? part->units : part->units * BH_ST_WORDS;
-
-    if (++path->steps == most)
-        return 0;
-    if (g->by_slot || path->steps % BH_ST_WORDS == 0) {
-        path->unit += 1 + bh_hash_range(h->two, part->units - 1);
-        if (path->unit >= part->units)
-            path->unit -= part->units;
-    }
-    return 1;
+    path->steps++;
+    if (g->by_slot)
+        return bh_st_next_line(part, path, h, part->units);
+    return path->steps % BH_ST_WORDS || bh_st_next_line(part, path, h, part->units * BH_ST_WORDS);
 }
 
 /* The line in which a path begins. */

@@ -7,7 +7,10 @@
 #define BH_DESIGN_GEOMETRY bh_st_geometry
 #define BH_DESIGN_PASSES BH_ST_PASSES
 #define BH_DESIGN_REGION 32
+#define BH_DESIGN_IN_TURN 16
+#define BH_DESIGN_AT_ONCE
 #define BH_DESIGN_STAGES
+#define BH_DESIGN_PRESENT
 #define BH_DESIGN_FRONT
 #define BH_DESIGN_CORES "tables/stadium/front_board.h"
 #include "tables/declared.h"

@@ -104,6 +104,7 @@ void bh__st_publish(bh__st_table *t)
         table->bytes[BH_TIER_NEAR] += set->memory[i].near.committed;
         table->bytes[BH_TIER_HOST] += set->memory[i].far.committed;
     }
+    t->geometry.far = table->bytes[BH_TIER_HOST] != 0;
     bh__note_peak(table, 0);
     table->slots = slots;
     table->max_keys = table->sure_keys = keys_most(t);

@@ -328,6 +328,37 @@ BH_FN void BH_ST(act)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t 
         BH_WRITE_VALUE(BH_ST(value_of)(slot), value);
 }
 
+/* Whether an operation acts on keys that are there without locks: with BH_HINT_ALIKE. But no atomic operation goes to
+ * a slot in another memory. */
+BH_FN int BH_ST(is_alike)(const bh__slice *slice, uint32_t kind)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+
+    return BH_IS_ALIKE(slice) && !(g->far && BH_VALUE_BYTES && BH_OP_REDUCES(kind));
+}
+
+/* Does the operation to the key in the slot at hand, without a lock. What a ticket is when it is ready has the bit of
+ * what it is when erased: so an erasure clears all others, and the word that was there says whether another element
+ * of the same key was faster. */
+BH_FN void BH_ST(act_alike)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t slot)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+    uint64_t before;
+
+    op->outcome = (uint8_t)BH_OP_PRESENT(kind);
+    if (!BH_OP_ERASES(kind)) {
+        bh_change_there(slice, kind, BH_VALUE_BYTES, BH_ST(value_of)(slot), op->at);
+        return;
+    }
+    before = bh_clear64(bh_st_at(op->word), (uint64_t)(op->ready & ~BH_ST_ERASED) << op->bit);
+    if (bh_st_ticket(g, before, op->bit) != op->ready) {
+        op->outcome = BH_MISSING;
+        return;
+    }
+    slice->room++;
+    slice->erased++;
+}
+
 /* A key that the operation changes has been seen in the slot at hand: takes the lock, if it is not held
  * already, and acts if the key still is there. */
 BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, bh_region *next)
@@ -338,6 +369,10 @@ BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, b
 
     if (BH_OP_ERASES(kind) && !g->turnover)
         return BH_ST(stall)(slice, BH_ST_REASON_TURNOVER);
+    if (op->state != BH_ST_LOCKED && BH_ST(is_alike)(slice, kind)) {
+        BH_ST(act_alike)(slice, op, kind, slot);
+        return BH_DONE;
+    }
     if (op->state != BH_ST_LOCKED) {
         if (!bh_st_lock(lock))
             return BH_RETRY;
@@ -363,26 +398,34 @@ BH_FN bh_answer BH_ST(to_slot)(const bh_st_geometry *g, BH_ST(op) * op, bh_regio
     return BH_NEXT;
 }
 
+/* A step on a slot, at `slot`, that has the key. */
+BH_FN bh_answer BH_ST(met)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t slot,
+                           bh_region *next)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+    uint64_t stamp = 0;
+
+    if (!BH_OP_KEEPS(kind))
+        return BH_ST(change)(slice, op, kind, next);
+    /* A stamp counts only if no pair is being written when it is read, and the key was there after that. */
+    if (!BH_ST_IS_NARROW && !BH_QUIET) {
+        stamp = bh_load64(bh_st_stamp_of(g, op->word));
+        if (bh_st_ticket(g, bh_load64(bh_st_at(op->word)), op->bit) != op->ready ||
+            BH_LOAD_KEY(bh_st_at(slot)) != op->key)
+            return BH_ST(to_board_again)(op, next);
+    }
+    return BH_ST(found)(slice, op, kind, slot, stamp, next);
+}
+
 /* A step on a slot. */
 BH_FN bh_answer BH_ST(compare)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
                                bh_region *next)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
     const uint64_t slot = at + BH_ST(slot)(g, op, op->bit) % BH_ST_REGION;
-    uint64_t stamp = 0;
 
-    if (BH_LOAD_KEY(bh_st_at(slot)) == op->key) {
-        if (!BH_OP_KEEPS(kind))
-            return BH_ST(change)(slice, op, kind, next);
-        /* A stamp counts only if no pair is being written when it is read, and the key was there after that. */
-        if (!BH_ST_IS_NARROW && !BH_QUIET) {
-            stamp = bh_load64(bh_st_stamp_of(g, op->word));
-            if (bh_st_ticket(g, bh_load64(bh_st_at(op->word)), op->bit) != op->ready ||
-                BH_LOAD_KEY(bh_st_at(slot)) != op->key)
-                return BH_ST(to_board_again)(op, next);
-        }
-        return BH_ST(found)(slice, op, kind, slot, stamp, next);
-    }
+    if (BH_LOAD_KEY(bh_st_at(slot)) == op->key)
+        return BH_ST(met)(slice, op, kind, slot, next);
     op->left &= op->left - 1;
     return op->left ? BH_ST(to_slot)(g, op, next) : BH_ST(to_board)(op, next);
 }
@@ -402,8 +445,8 @@ BH_FN bh_answer BH_ST(look)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
         const uint64_t fresh = bh_st_zeros(g, word) & considered;
         uint64_t erased = 0;
 
-        if (same && word != op->seen) {
-            op->seen = word;
+        if (same && (BH_QUIET ? !op->seen : word != op->seen)) {
+            op->seen = BH_QUIET ? 1 : word;
             op->left = same;
             return BH_ST(to_slot)(g, op, next);
         }
@@ -436,28 +479,4 @@ BH_FN bh_answer BH_ST(look)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
         if (next->offset != region)
             return BH_NEXT;
     }
-}
-
-/*
- * One step of an operation on the region it asked for; `at` is that region, or a copy of it.
- *
- * The first step of an operation never answers NEXT with the lock held or a ticket claimed, but on cores,
- * where its slot is then brought. So the lanes of a GPU, which look at many keys first and go on with those
- * that did not end (cuda/device/kernels.h), hold nothing while they wait for each other.
- */
-BH_FN bh_answer BH_ST(step)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
-                            bh_region *next)
-{
-    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
-
-    if (op->compares)
-        return BH_ST(compare)(slice, op, kind, at, next);
-    if (BH_OP_INSERTS(kind) && op->state == BH_ST_PUT)
-        return BH_ST(put)(slice, op, kind);
-    if (BH_OP_INSERTS(kind) && op->state == BH_ST_LOCK) {
-        if (!bh_st_lock(bh_st_lock_of(g, &op->hash)))
-            return BH_RETRY;
-        op->state = BH_ST_LOCKED;
-    }
-    return BH_ST(look)(slice, op, kind, at, next);
 }

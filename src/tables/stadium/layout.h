@@ -103,6 +103,7 @@ typedef struct bh_st_geometry {
     uint64_t highs; /* and its highest */
     uint64_t locks; /* address of the locks and stamps */
     uint64_t lock_mask;
+    uint64_t by_group; /* 2^64 / group, rounded up */
     uint32_t width;    /* bits of a ticket */
     uint32_t by_width; /* 128 / width, rounded up */
     uint32_t group;    /* tickets of a word */
@@ -110,7 +111,7 @@ typedef struct bh_st_geometry {
     uint32_t slot_shift;
     uint32_t by_slot;  /* 1: paths by slot */
     uint32_t turnover; /* 1: keys may have been erased */
-    uint32_t far;      /* 1: slots may lie in another memory than the board */
+    uint32_t far;      /* 1: slots of some part lie in another memory than the board */
     uint32_t parts;
     uint32_t whole; /* the largest power of two that is not above it */
     bh_st_part part[BH_ST_PARTS_MOST];

@@ -6,6 +6,7 @@
  *
  *     board.h     tickets, paths, bounds, locks
  *     flight.h    an operation in flight: how it begins, and its steps along its key's path
+ *     halves.h    the same for lookups on a GPU, half a line of the board at a time; which steps an operation takes
  *     scan.h      the passes
  *
  * From Khorasani, Belviranli, Gupta, Bhuyan, "Stadium Hashing: Scalable and Flexible Hashing on GPUs" (PACT
@@ -74,6 +75,7 @@
 
 #include "tables/stadium/board.h"
 #include "tables/stadium/flight.h"
+#include "tables/stadium/halves.h"
 #include "tables/stadium/scan.h"
 
 #undef BH_ST

@@ -74,6 +74,7 @@ static void set_tickets(const bh_table *table, bh_st_geometry *g)
     g->group = 64 / g->width;
     if (g->group > BH_ST_GROUP_MOST)
         g->group = BH_ST_GROUP_MOST;
+    g->by_group = UINT64_MAX / g->group + 1;
     g->infos = (1u << g->width) / 2 - 1;
     g->lows = g->highs = 0;
     for (i = 0; i < g->group; i++) {
@@ -83,7 +84,7 @@ static void set_tickets(const bh_table *table, bh_st_geometry *g)
     g->slot_shift = BH_ST_SLOT_SHIFT(o->key_bytes, o->value_bytes);
     g->by_slot = o->stadium.probe == BH_PROBE_SLOT;
     g->turnover = 0;
-    g->far = bh__st_where(table) != BH_TABLE_MEMORY_DEVICE;
+    g->far = 0;
 }
 
 static bh_status create(const bh_table *plan, bh_table **made)
@@ -104,6 +105,8 @@ static bh_status create(const bh_table *plan, bh_table **made)
     bh__st_empty(&t->set);
     t->geometry.seed = bh_seed_expand(checked.options.seed);
     set_tickets(&checked, &t->geometry);
+    if (t->geometry.width == 8 && !t->geometry.by_slot)
+        t->table.hints = BH_HINT_AT_ONCE; /* halves.h */
     shape = bh__st_shape_for(t, checked.options.capacity);
     if (shape.lines)
         status = bh__st_rebuild(t, shape);
@@ -157,6 +160,11 @@ static int more_room(bh__st_table *t, int *may_grow, bh_status *why)
     return t->table.room != 0;
 }
 
+static void expect_erasures(bh_table *table)
+{
+    bh__st_of(table)->geometry.turnover = 1;
+}
+
 static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh_status *why)
 {
     bh__st_table *t = bh__st_of(table);
@@ -164,7 +172,7 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
 
     /* Another slice's may have been resolved meanwhile. */
     if (slice->reasons & BH_ST_REASON_TURNOVER) {
-        t->geometry.turnover = 1;
+        expect_erasures(table);
         return BH_RESOLVED_AGAIN;
     }
     /* Running slices set room aside that they may not need, and claim one ticket while they give up another: now
@@ -254,7 +262,7 @@ static const void *typical_page(const bh_table *table)
 /* clang-format off */
 const bh__policy bh__stadium_policy = {
     .name = "stadium", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .by_operation = UINT64_C(1) << 23, .places = BH_ST_PASS_PLACES, .create = create, .destroy = destroy, .geometry = geometry,
-    .resolve = resolve, .reserve = bh__st_reserve, .expect = bh__st_expect, .shrink = bh__st_shrink,
+    .resolve = resolve, .reserve = bh__st_reserve, .expect = bh__st_expect, .expect_erasures = expect_erasures, .shrink = bh__st_shrink,
     .compact = bh__st_compact, .clear = clear, .export_pairs = export_pairs,
     .stats = stats, .typical_page = typical_page, .perform = 0};
 /* clang-format on */

@@ -69,5 +69,5 @@ static const scene_state states[] = {
      {TWO, START(5, PUT(5, K(0), K(1), K(2), K(4), K(5)), TAKE(1), TAKE(2), TAKE(4), TAKE(5))}},
 };
 
-const scene_design bh_da_scenes = {fits,  check_chains,       false, false,
+const scene_design bh_da_scenes = {fits,  check_chains,       false, true,
                                    false, TEST_COUNT(states), states};

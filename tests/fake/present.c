@@ -1,0 +1,26 @@
+/*
+ * Changes of keys that are there without locks, one element after the other: so each design's text for it
+ * is tested wherever the tests run, though no two elements ever meet.
+ */
+#include "fake/present.h"
+
+#include <stddef.h>
+
+#define BH_TARGET_SCALAR 1
+#include "targets/target.h"
+
+#include "tables/effect.h"
+
+#define BH_EACH_DESIGN "tables/design_layout.h"
+#include "tables/designs.h"
+
+#define BH_EACH_DESIGN "fake/present_design.h"
+#include "tables/designs.h"
+
+fake_present *fake_present_of(const bh_table_options *o)
+{
+#define PRESENT_CHOICE
+#define BH_EACH_DESIGN "fake/present_design.h"
+#include "tables/designs.h"
+    return NULL;
+}
