@@ -293,7 +293,7 @@ BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
 #ifdef BH_DESIGN_AIMS
     const uint32_t listed = slice->listed;
 
-    if ((listed ? listed : slice->count) >= BH_FRONT_LEAST &&
+    if ((listed ? listed : slice->count) >= BH_FRONT_LEAST && !BH_IS_ALIKE(slice) &&
         BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry)) {
         uint32_t left;
 

@@ -344,7 +344,7 @@ struct bh_table {
     uint64_t floor_keys;      /* what capacity and reserve asked for */
     uint64_t sure_keys;       /* up to so many keys, each finds a place: see bh__allowance */
     uint64_t bytes[BH_TIERS]; /* see budget.h */
-    uint32_t hints;           /* BH_HINT_ bits that all its slices have */
+    uint32_t hints;           /* BH_HINT_ bits for its slices */
     uint64_t bytes_peak; /* the highest sum of `bytes` and of what growing or building needed */
     uint64_t grows;
     uint64_t shrinks;

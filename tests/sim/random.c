@@ -87,6 +87,17 @@ static uint16_t draw_design(rng *random)
     return (uint16_t)number;
 }
 
+static bool heeds_alike(uint16_t number)
+{
+    bh_design design = BH_AUTO;
+    uint32_t i = 0;
+
+    do {
+        (void)scene_design_at(i++, &design);
+    } while (number != BH_AUTO && number != design);
+    return scene_design_at(i - 1, NULL)->heeds_alike;
+}
+
 /* All calls of fibers do one operation, without locks. */
 static void make_alike(rng *random, scene *s)
 {
@@ -151,7 +162,7 @@ static scene draw_scene(uint64_t seed)
             draw_call(random, &s, all, largest, &s.fiber[f].call[c]);
         }
     }
-    if (s.design == BH_AUTO && random_below(random, 6) == 0) {
+    if (heeds_alike(s.design) && random_below(random, 6) == 0) {
         make_alike(random, &s);
     }
     return s;

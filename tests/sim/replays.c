@@ -113,12 +113,41 @@ static void keys_counted_below_zero(void **state)
     search_replay(&s, &schedule);
 }
 
+/* Three additions to one absent key of a table from which keys have been erased, without locks: one inserts the key,
+ * one meets it with the key's lock held, one without. The second read the value, and wrote the sum over the third's. */
+static void additions_with_a_lock_and_without(void **state)
+{
+    static const scene s = {
+        .design = BH_STADIUM,
+        .key_bytes = 8,
+        .value_bytes = 8,
+        .subtables = 2,
+        .alike = 1,
+        .capacity = 1,
+        .seed = 1,
+        .start_count = 2,
+        .start = {{SCENE_CALL, 1, {{BH_MIN, 3, 103}}}, {SCENE_CALL, 1, {{BH_ERASE, 3, 104}}}},
+        .fibers = 3,
+        .fiber =
+            {
+                {1, {{SCENE_CALL, 1, {{BH_ADD, 1, 100}}}}},
+                {1, {{SCENE_CALL, 1, {{BH_ADD, 1, 101}}}}},
+                {1, {{SCENE_CALL, 1, {{BH_ADD, 1, 102}}}}},
+            },
+    };
+    static const fibers_schedule schedule = {0, 2, {{9, 2}, {44, 1}}};
+
+    (void)state;
+    search_replay(&s, &schedule);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(find_beside_a_guest_that_goes_home),
         cmocka_unit_test(find_beside_a_key_that_leaves_home),
         cmocka_unit_test(keys_counted_below_zero),
+        cmocka_unit_test(additions_with_a_lock_and_without),
     };
 
     return test_target_runs() ? test_exit_status(cmocka_run_group_tests(tests, NULL, NULL))

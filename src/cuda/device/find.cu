@@ -1,5 +1,5 @@
 /*
- * Lookups on a GPU: a thread for each key. Loads are plain (targets/cuda.h, BH_CUDA_QUIET): a lookup may
+ * Lookups on a GPU, and changes of keys that are there. Loads are plain (targets/cuda.h, BH_CUDA_QUIET): a lookup may
  * assume that there are no concurrent writers, because calls on a GPU hold the table's gate alone. Compiled
  * for each design, BH_THIS_DESIGN, whose operations change tables.
  */

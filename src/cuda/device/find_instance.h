@@ -55,6 +55,7 @@ BH_FN int BH_GPU(is_new)(const bh__cuda_job *job, uint64_t at, int looks)
 
     looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
     slice.values_out = 0;
+    slice.hints = 0;
     BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
     return looks && op.outcome == BH_MISSING;
 }

@@ -45,7 +45,7 @@ static inline unsigned bh__gpu_blocks(uint64_t threads)
     return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
 }
 
-/* Elements of a lane in the schedules `sift` and `lanes` (kernels.h), at most. */
+/* Elements of a lane, at most: in the schedules `sift` and `lanes` (kernels.h), and in look.h. */
 #ifndef BH_CUDA_ROUNDS
 #define BH_CUDA_ROUNDS 16u
 #endif

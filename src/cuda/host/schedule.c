@@ -16,7 +16,7 @@
  * Then the schedule of what is launched, which is the one that the table's options ask for
  * (`wanted`). With BH_SCHEDULE_AUTO it is the module's choice, from how much is launched:
  *
- *     lookups                                                a thread for each
+ *     lookups                                                one kernel (look.h)
  *     all elements of a part, one operation, without         region by region, if the design has that
  *       answers by value, and many for the table's size        (BH_DESIGN_REGIONS)
  *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last

@@ -16,7 +16,9 @@ typedef struct BH_ST(op) {
     bh_hash hash;
     bh_st_path path;
     uint64_t word; /* address of the word at hand */
-    uint64_t seen; /* what was in it when its tickets' slots were looked at; 0: they were not */
+    /* What was in it when its tickets' slots were looked at, or with BH_QUIET, where no word changes, 1; 0: they were
+     * not. By halves (halves.h) whether the path ends in the half line at hand. */
+    uint64_t seen;
     uint64_t left; /* its tickets whose slots are to be looked at */
     uint64_t hole; /* LOCKED: the first word with an erased ticket on the path; 0: none yet */
     BH_KEY key;
@@ -369,8 +371,11 @@ BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, b
 
     if (BH_OP_ERASES(kind) && !g->turnover)
         return BH_ST(stall)(slice, BH_ST_REASON_TURNOVER);
-    if (op->state != BH_ST_LOCKED && BH_ST(is_alike)(slice, kind)) {
+    /* With the lock held, too: others act without. */
+    if (BH_ST(is_alike)(slice, kind)) {
         BH_ST(act_alike)(slice, op, kind, slot);
+        if (op->state == BH_ST_LOCKED)
+            bh_st_unlock(lock);
         return BH_DONE;
     }
     if (op->state != BH_ST_LOCKED) {

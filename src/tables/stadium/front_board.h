@@ -289,14 +289,14 @@ BH_FN uint32_t BH_ST(front_of)(const bh__slice *shared, uint16_t *list, int turn
     return left;
 }
 
-/* Whether a slice is for the front: it has many keys, and lines of the board are of 64 tickets. While keys may have
+/* Whether a slice is for the front, which is for cores: it has many keys, and lines of the board are of 64 tickets. While keys may have
  * been erased, a wide pair needs its stamp. */
 BH_FN int BH_ST(front_fits)(const bh__slice *slice)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
 
-    return !slice->listed && slice->count >= 2 * BH_ST_BLOCK && !g->by_slot && g->width == 8 &&
-           g->group == 8 && BH_ST_WORDS == 8 && (BH_ST_IS_NARROW || !g->turnover);
+    return BH_BRINGS && !slice->listed && slice->count >= 2 * BH_ST_BLOCK && !g->by_slot &&
+           g->width == 8 && g->group == 8 && BH_ST_WORDS == 8 && (BH_ST_IS_NARROW || !g->turnover);
 }
 
 /* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have been found missing

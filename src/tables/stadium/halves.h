@@ -187,7 +187,8 @@ BH_FN bh_answer BH_ST(step)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
 }
 
 /* One step of a change, in a slice that is alike, while nothing is inserted: acts on the key if it is there. Answers
- * STALL, when nothing has been done, for an absent key that is to be inserted, and where locks are needed. */
+ * STALL, when nothing has been done, for an absent key that is to be inserted, and for one whose value is to be joined
+ * to where that needs locks. (Policies are told of erasures before, so these do not stall.) */
 BH_FN bh_answer BH_ST(step_present)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
                                     bh_region *next)
 {

@@ -6,7 +6,8 @@
  *
  *     board.h     tickets, paths, bounds, locks
  *     flight.h    an operation in flight: how it begins, and its steps along its key's path
- *     halves.h    the same for lookups on a GPU, half a line of the board at a time; which steps an operation takes
+ *     halves.h    the same on a GPU for what does not insert, half a line of the board at a time; which steps an
+ *                 operation takes
  *     scan.h      the passes
  *
  * From Khorasani, Belviranli, Gupta, Bhuyan, "Stadium Hashing: Scalable and Flexible Hashing on GPUs" (PACT
@@ -40,6 +41,12 @@
  *           home word              next words of the path
  *           [ 7 r  3 r  e  9 r ]   [ 5 r  .  .  . ]      r: ready, e: erased, .: fresh
  *                       ^ with lock    ^ without
+ *
+ * WITHOUT LOCKS. A call on a GPU holds the table alone, and if all its elements do the same (BH_HINT_ALIKE) those that
+ * meet their key in a slot act at once: a value is stored, or joined to by one atomic operation; an erasure is one
+ * atomic operation on the ticket, and the element that finds it ready is the one that erased. Others may insert
+ * meanwhile, but none erases where some insert, so a slot whose ticket is ready keeps its key. All must do so, those too
+ * that meet their key with its lock held: an addition that read, added and wrote would undo another's.
  *
  * An operation holds one lock at most, and none while it waits for another or for a claimed ticket, so there is
  * no deadlock; readers do not look at locks.

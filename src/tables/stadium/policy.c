@@ -160,6 +160,8 @@ static int more_room(bh__st_table *t, int *may_grow, bh_status *why)
     return t->table.room != 0;
 }
 
+/* On a GPU, where elements that erase keys that are there must not stall (cuda/device/present.h has no list for them).
+ * Where none is erased after all, insertions take locks in vain until the table is cleared or made anew. */
 static void expect_erasures(bh_table *table)
 {
     bh__st_of(table)->geometry.turnover = 1;
