@@ -92,10 +92,10 @@ BH_FN uint64_t bh_given(const bh__slice *slice, uint32_t op, uint32_t value_byte
                             : ((const uint64_t *)slice->values)[at];
 }
 
-/* Assigns or joins what an element brings to the value of its key, at `place`, without a lock: others may do so
+/* Assigns or joins what an element brings to the value of its key, at p, without a lock: others may do so
  * meanwhile (BH_HINT_ALIKE). */
-BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes,
-                           unsigned char *place, uint32_t at)
+BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes, unsigned char *p,
+                           uint32_t at)
 {
     uint64_t value;
 
@@ -104,11 +104,11 @@ BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes,
         return;
     value = bh_given(slice, op, value_bytes, at);
     if (BH_OP_REDUCES(op))
-        bh_join_there(op, value_bytes, place, value);
+        bh_join_there(op, value_bytes, p, value);
     else if (value_bytes == 4)
-        bh_write32(place, (uint32_t)value);
+        bh_write32(p, (uint32_t)value);
     else
-        bh_write64(place, value);
+        bh_write64(p, value);
 }
 
 BH_FN void bh_set_value_at(void *values, uint32_t value_bytes, uint64_t at, uint64_t value)
