@@ -336,7 +336,7 @@ BH_FN int BH_ST(is_alike)(const bh__slice *slice, uint32_t kind)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
 
-    return BH_IS_ALIKE(slice) && !(g->far && BH_VALUE_BYTES && BH_OP_REDUCES(kind));
+    return BH_IS_ALIKE(slice) && !(g->far && BH_OP_REDUCES(kind));
 }
 
 /* Does the operation to the key in the slot at hand, without a lock. What a ticket is when it is ready has the bit of
