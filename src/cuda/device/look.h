@@ -136,9 +136,9 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
  *     lane 2   c c e e -
  *
  * With one round a warp takes as long as its longest search. Where searches differ in length (in Stadium hashing most
- * end after one line or two, few of them after several) most lanes would wait most of the time. It
- * is the paper's idea of collaborative lanes (Khorasani and others, Stadium hashing, section III.C), for lookups,
- * without parking: what is not done stays in its lane. `acts` is a constant.
+ * end after one line or two, few of them after several) most lanes would wait most of the time. This is the idea of
+ * collaborative lanes (Khorasani and others, Stadium hashing), for lookups and without parking: what is not done stays
+ * in its lane. `acts` is a constant.
  */
 BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t kind, int acts,
                                    uint32_t rounds, unsigned char *place)
@@ -191,7 +191,7 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
 #endif
 
 /* Lookups. `hints` is a constant: so the code has one form only. */
-BH_FN void BH_DESIGN(look)(bh__cuda_job *job, uint32_t rounds, uint32_t hints)
+BH_FN void BH_DESIGN(look_keys)(bh__cuda_job *job, uint32_t rounds, uint32_t hints)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = job->slice;
@@ -203,13 +203,13 @@ BH_FN void BH_DESIGN(look)(bh__cuda_job *job, uint32_t rounds, uint32_t hints)
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
     BH_DESIGN(look_find)(bh__cuda_job *job, uint32_t rounds)
 {
-    BH_DESIGN(look)(job, rounds, 0);
+    BH_DESIGN(look_keys)(job, rounds, 0);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
     BH_DESIGN(look_at_once)(bh__cuda_job *job, uint32_t rounds)
 {
-    BH_DESIGN(look)(job, rounds, BH_HINT_AT_ONCE);
+    BH_DESIGN(look_keys)(job, rounds, BH_HINT_AT_ONCE);
 }
 #endif
