@@ -385,8 +385,8 @@ struct bh__policy {
     /* Makes room for `keys` keys in all, some of which are about to be inserted, as far as memory and
      * budgets allow. NULL where `perform` is not. */
     void (*expect)(bh_table *table, uint64_t keys);
-    /* NULL, or what must be known before a key is erased: on a GPU, where otherwise all elements of a call that
-     * erases would stall. (On cores those of one slice do.) */
+    /* NULL, or tells the table that keys are about to be erased. Called on a GPU, where otherwise all elements of a
+     * call would stall to say so. (On cores those of one slice do.) */
     void (*expect_erasures)(bh_table *table);
     /* Called when there are fewer than min_keys keys: makes the table smaller, or min_keys. */
     void (*shrink)(bh_table *table);

@@ -289,8 +289,8 @@ BH_FN uint32_t BH_ST(front_of)(const bh__slice *shared, uint16_t *list, int turn
     return left;
 }
 
-/* Whether a slice is for the front, which is for cores: it has many keys, and lines of the board are of 64 tickets. While keys may have
- * been erased, a wide pair needs its stamp. */
+/* Whether a slice is for the front, which is for cores: it has many keys, and lines of the board are of 64 tickets.
+ * While keys may have been erased, a wide pair needs its stamp. */
 BH_FN int BH_ST(front_fits)(const bh__slice *slice)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;

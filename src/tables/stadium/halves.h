@@ -29,9 +29,9 @@
     (BH_ST_REGION == BH_ST_HALF * 8 && BH_ST_WORDS == 2 * BH_ST_HALF &&                            \
      ((slice)->hints & BH_HINT_AT_ONCE) != 0)
 
-/* The tickets of a half line that are a number, an odd one. With BH_QUIET, where no ticket is claimed and so none is
- * even but 0, one step less will do: it would also take the number that is one less for it, behind a ticket that is
- * right. */
+/* The tickets of a half line that are a number, an odd one above 1. With BH_QUIET a shorter test for bytes that are 0 is
+ * enough: behind a byte that is 0 it also takes a 1 for 0, which here would be the even number below `ticket`. That is a
+ * claimed ticket, and with BH_QUIET none is claimed. */
 BH_FN uint32_t bh_st_half_alike(const uint64_t *words, uint32_t ticket)
 {
     const uint32_t all = 0x01010101, tickets = ticket * all, lower = 0x7f * all;
