@@ -65,36 +65,6 @@ typedef struct work {
     mirrored ops;
 } work;
 
-static mirrored array_of(const bench *b, uint64_t n, uint64_t bytes)
-{
-    mirrored m = {NULL, NULL, n * bytes};
-
-    if (b->on_gpu)
-        return mirror(b, n, bytes);
-    m.host = m.device = array(n, bytes);
-    return m;
-}
-
-static void array_free(const bench *b, mirrored *m)
-{
-    if (b->on_gpu)
-        mirror_free(b, m);
-    else
-        free(m->host);
-}
-
-static void send(const work *w, const mirrored *m)
-{
-    if (w->b->on_gpu)
-        to_device(w->b, m);
-}
-
-static void bring(const work *w, const mirrored *m)
-{
-    if (w->b->on_gpu)
-        to_host(w->b, m);
-}
-
 /* A table of that setting and expected length for n pairs. Answers 0 when it cannot be had. */
 static int table_at(const work *w, const setting *s, double length, uint64_t n, bh_table **table)
 {
@@ -138,18 +108,8 @@ static double seconds_of(const work *w, int what, bh_table *table, const mirrore
         what, table, keys->device, values->device, w->outcomes.device, w->ops.device, n, n, 0, 0};
     double taken;
 
-    if (w->b->on_gpu) {
-        (void)gpu_timed(w->b, &c, &taken);
-        return taken;
-    }
-    taken = seconds(w->b);
-    if (what == GPU_APPLY)
-        check(bh_apply(table, w->ops.host, keys->host, values->host, n, w->outcomes.host));
-    else if (what == BH_INSERT)
-        check(bh_insert(table, keys->host, values->host, n, w->outcomes.host));
-    else
-        check(bh_find(table, keys->host, n, values->host, w->outcomes.host));
-    return seconds(w->b) - taken;
+    (void)gpu_timed(w->b, &c, &taken);
+    return taken;
 }
 
 /* A mix of finds, updates and erasures of keys that are there, of which `changes` in a hundred are updates, and
@@ -164,7 +124,7 @@ static void fill_mix(const work *w, uint64_t n, uint32_t changes, uint64_t rando
 
         ops[i] = dice < changes ? BH_UPDATE : dice < 2 * changes ? BH_ERASE : BH_FIND;
     }
-    send(w, &w->ops);
+    to_device(w->b, &w->ops);
 }
 
 typedef enum kind { BUILD, FIND, MIX } kind;
@@ -194,20 +154,20 @@ static int measure(const work *w, result *r, const setting *s, kind what, double
         return 0;
     }
     taken = seconds_of(w, BH_INSERT, table, &w->keys, &w->values, n);
-    bring(w, &w->outcomes);
+    to_host(w->b, &w->outcomes);
     check_outcomes(w->outcomes.host, n, BH_INSERTED, n);
     if (what != BUILD) {
         memcpy(w->drawn.host, w->keys.host, n * w->b->settings.key_bytes);
         draw_last(w->b, w->drawn.host, n, n, &random);
-        send(w, &w->drawn);
+        to_device(w->b, &w->drawn);
         if (what == MIX)
             fill_mix(w, n, changes, salt);
         taken = seconds_of(w, what == MIX ? GPU_APPLY : BH_FIND, table, &w->drawn, &w->found, n);
-        bring(w, &w->outcomes);
+        to_host(w->b, &w->outcomes);
     }
     if (what == FIND) {
         check_outcomes(w->outcomes.host, n, BH_FOUND, n);
-        bring(w, &w->found);
+        to_host(w->b, &w->found);
         check_values(w->b, w->found.host, w->drawn.host, n);
     }
     stats = stats_of(table);
@@ -249,8 +209,8 @@ static void run_point(const work *w, figure *f, kind what, double length, uint64
 
         fill_keys(w->b, w->keys.host, 0, n, salt);
         fill_values(w->b, w->values.host, w->keys.host, n);
-        send(w, &w->keys);
-        send(w, &w->values);
+        to_device(w->b, &w->keys);
+        to_device(w->b, &w->values);
         for (i = 0; i < f->settings; i++)
             if (measure(w, &results[i], f->of[i], what, length, n, changes, salt) && i &&
                 results[0].mops.count)
@@ -305,12 +265,12 @@ static work begin(bench *b, const char *experiment, uint64_t most)
     work w = {.b = b, .experiment = experiment};
 
     w.n = s->keys_given ? s->keys : most;
-    w.keys = array_of(b, w.n, s->key_bytes);
-    w.drawn = array_of(b, w.n, s->key_bytes);
-    w.values = array_of(b, w.n, s->value_bytes);
-    w.found = array_of(b, w.n, s->value_bytes);
-    w.outcomes = array_of(b, w.n, 1);
-    w.ops = array_of(b, w.n, 1);
+    w.keys = mirror(b, w.n, s->key_bytes);
+    w.drawn = mirror(b, w.n, s->key_bytes);
+    w.values = mirror(b, w.n, s->value_bytes);
+    w.found = mirror(b, w.n, s->value_bytes);
+    w.outcomes = mirror(b, w.n, 1);
+    w.ops = mirror(b, w.n, 1);
     return w;
 }
 
@@ -320,7 +280,7 @@ static void end(work *w)
     uint32_t i;
 
     for (i = 0; i < sizeof all / sizeof *all; i++)
-        array_free(w->b, all[i]);
+        mirror_free(w->b, all[i]);
 }
 
 void run_dachash_fig71(bench *b)

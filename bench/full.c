@@ -34,25 +34,6 @@ typedef struct work {
 } work;
 
 /* On the CPU both sides are one. */
-static mirrored make_array(const bench *b, uint64_t n, uint64_t bytes)
-{
-    mirrored m;
-
-    if (b->on_gpu)
-        return mirror(b, n, bytes);
-    m.host = m.device = array(n, bytes);
-    m.bytes = n * bytes;
-    return m;
-}
-
-static void free_array(const bench *b, mirrored *m)
-{
-    if (b->on_gpu)
-        mirror_free(b, m);
-    else
-        free(m->host);
-}
-
 static bh_table *make_table(const work *w, double fill, uint64_t capacity, uint64_t budget)
 {
     const settings *s = &w->b->settings;
@@ -80,8 +61,7 @@ static double timed_insert(const work *w, bh_table *table, uint64_t *refused)
 
     if (status != BH_ERR_FULL)
         check(status);
-    if (w->b->on_gpu)
-        to_host(w->b, &w->outcomes);
+    to_host(w->b, &w->outcomes);
     for (i = 0, *refused = 0; i < w->n; i++)
         *refused += outcomes[i] == BH_NOT_DONE;
     if ((status == BH_ERR_FULL) != (*refused != 0))
@@ -120,10 +100,8 @@ static void run_repetition(const work *w, double fill, result *results, uint32_t
 
     fill_keys(w->b, w->keys.host, 0, w->n, salt_of(repetition));
     fill_values(w->b, w->values.host, w->keys.host, w->n);
-    if (w->b->on_gpu) {
-        to_device(w->b, &w->keys);
-        to_device(w->b, &w->values);
-    }
+    to_device(w->b, &w->keys);
+    to_device(w->b, &w->values);
     table = make_table(w, fill, w->n, 0);
     placing = timed_insert(w, table, &refused);
     bh_table_destroy(table);
@@ -191,8 +169,8 @@ static void run_widths(const bench *b)
     /* The last is the highest there is. (Up to 0.93 every key of 8+8 bytes finds a place.) */
     static const double fills[] = {0.85, 0.93, 0.95, 0.97};
     const uint64_t n = b->settings.keys < KEYS_MOST ? b->settings.keys : KEYS_MOST;
-    work w = {b, n, make_array(b, n, b->settings.key_bytes),
-              make_array(b, n, b->settings.value_bytes), make_array(b, n, 1)};
+    work w = {b, n, mirror(b, n, b->settings.key_bytes), mirror(b, n, b->settings.value_bytes),
+              mirror(b, n, 1)};
     unsigned i;
 
     if (b->settings.design_is == BH_HASHFIGHT)
@@ -200,9 +178,9 @@ static void run_widths(const bench *b)
     else
         for (i = 0; i < sizeof fills / sizeof fills[0]; i++)
             run_table(&w, fills[i]);
-    free_array(b, &w.keys);
-    free_array(b, &w.values);
-    free_array(b, &w.outcomes);
+    mirror_free(b, &w.keys);
+    mirror_free(b, &w.values);
+    mirror_free(b, &w.outcomes);
 }
 
 void run_full(bench *b)

@@ -89,21 +89,29 @@ int mirror_where_possible(const bench *b, uint64_t n, uint64_t bytes, mirrored *
 
 mirrored mirror(const bench *b, uint64_t n, uint64_t bytes)
 {
-    mirrored m;
+    mirrored m = {NULL, NULL, n * bytes};
 
-    if (!mirror_where_possible(b, n, bytes, &m))
+    if (!b->on_gpu)
+        m.host = m.device = array(n, bytes);
+    else if (!mirror_where_possible(b, n, bytes, &m))
         fail("not enough memory for the arrays of this many keys");
     return m;
 }
 
 void mirror_free(const bench *b, mirrored *m)
 {
+    if (!b->on_gpu) {
+        free(m->host);
+        return;
+    }
     gpu_free_pinned(b, m->host);
     check_gpu(gpu_there->release(b->on_gpu->gpu, m->device));
 }
 
 static void copy(const bench *b, void *to, const void *from, uint64_t bytes)
 {
+    if (!b->on_gpu)
+        return; /* both sides are the same memory */
     check_gpu(gpu_there->copy(b->on_gpu->gpu, to, from, bytes));
     check_gpu(gpu_there->wait(b->on_gpu->gpu));
 }
@@ -116,6 +124,12 @@ void to_device(const bench *b, const mirrored *m)
 void to_host(const bench *b, const mirrored *m)
 {
     copy(b, m->host, m->device, m->bytes);
+}
+
+void mirror_clear(const bench *b, const mirrored *m)
+{
+    memset(m->host, 0, m->bytes);
+    to_device(b, m);
 }
 
 void check_outcomes(const uint8_t *outcomes, uint64_t n, bh_outcome is, uint64_t count)
@@ -346,12 +360,13 @@ static bh_status calls(const bench *b, const gpu_call *c)
 
 int gpu_timed(const bench *b, const gpu_call *c, double *taken)
 {
-    gpu *g = b->on_gpu->gpu;
+    gpu *g = b->on_gpu ? b->on_gpu->gpu : NULL;
     double from;
     int was_done;
 
-    if (c->on_wall) {
-        check_gpu(gpu_there->wait(g));
+    if (c->on_wall || !g) {
+        if (g)
+            check_gpu(gpu_there->wait(g));
         from = seconds(b);
         was_done = done(calls(b, c));
         *taken = seconds(b) - from;

@@ -12,6 +12,9 @@
  * random additions (GPU_ADD_64), over memory as large as the table. A design that cannot do
  * something on a GPU says BH_ERR_UNSUPPORTED; the result then says that, and the experiment goes
  * on.
+ *
+ * Experiments that run on cores, too, are written with the same arrays and calls. On cores both sides of an
+ * array are the same memory, nothing is copied, and all calls are timed by the wall clock.
  */
 #ifndef BH_BENCH_ON_GPU_H
 #define BH_BENCH_ON_GPU_H
@@ -40,7 +43,7 @@ uint32_t gpu_sizes(const bench *b, uint64_t sizes[2]);
 
 /* --- arrays -------------------------------------------------------------------------------- */
 
-/* An array twice: in pinned memory of the host, and on the device. */
+/* An array twice: in pinned memory of the host, and on the device. On cores once: both are the same. */
 typedef struct mirrored {
     void *host;
     void *device;
@@ -51,9 +54,12 @@ mirrored mirror(const bench *b, uint64_t n, uint64_t bytes);
 /* The same, but answers 0, and makes nothing, where there is not the memory. */
 int mirror_where_possible(const bench *b, uint64_t n, uint64_t bytes, mirrored *m);
 void mirror_free(const bench *b, mirrored *m);
-/* Both wait. */
+/* Both wait; on cores there is nothing to do. */
 void to_device(const bench *b, const mirrored *m);
 void to_host(const bench *b, const mirrored *m);
+
+/* Makes all bytes 0, on both sides. */
+void mirror_clear(const bench *b, const mirrored *m);
 
 /* Fresh keys for a repetition, as many absent ones, and the values that go with the first; on both
  * sides. */
