@@ -145,6 +145,22 @@ void fill_mixed(const bench *b, uint8_t *ops, void *keys, const void *there, con
     }
 }
 
+void fill_groups(const bench *b, uint8_t *ops, void *keys, const void *inserted, const void *asked,
+                 uint64_t each)
+{
+    uint64_t done[2] = {0, 0}, i;
+
+    for (i = 0; i < 2 * each; i++) {
+        uint32_t asks = i / GROUP_KEYS % 2;
+
+        if (done[asks] == each)
+            asks = !asks;
+        ops[i] = asks ? BH_FIND : BH_INSERT;
+        memcpy(key_at(b, keys, i), key_at(b, asks ? asked : inserted, done[asks]++),
+               b->settings.key_bytes);
+    }
+}
+
 uint64_t sum_of(const void *array, uint64_t n, uint32_t bytes)
 {
     uint64_t sum = 0, i;

@@ -161,6 +161,12 @@ void fill_half(const bench *b, void *keys, const void *there, const void *absent
 void fill_mixed(const bench *b, uint8_t *ops, void *keys, const void *there, const void *absent,
                 uint64_t n);
 
+/* For bh_apply, 2 * each elements: insertions of `each` keys and lookups of as many others in turn, GROUP_KEYS
+ * of a kind at a time, so that a warp of a GPU, too, has one kind. */
+#define GROUP_KEYS 32u
+void fill_groups(const bench *b, uint8_t *ops, void *keys, const void *inserted, const void *asked,
+                 uint64_t each);
+
 /* The sum of n elements of 4 or 8 bytes, as a number of the same width. */
 uint64_t sum_of(const void *array, uint64_t n, uint32_t bytes);
 

@@ -91,28 +91,18 @@ static void find_beside_limit(work *w, int at, bh_table *table, const void *keys
 static void run_efficiency(work *w)
 {
     const uint64_t half = w->n / 2;
-    const uint32_t key_bytes = w->b->settings.key_bytes;
     bh_table *apart = table_at(w, BH_STADIUM, w->n), *both = table_at(w, BH_STADIUM, w->n);
-    unsigned char *keys = w->keys, *mixed = w->absent;
+    void *const new = key_at(w->b, w->keys, half);
     double sum, begin, taken;
-    uint64_t i;
 
     fill_values(w->b, w->values, w->keys, w->n);
-    check(bh_insert(apart, keys, w->values, half, NULL));
-    check(bh_insert(both, keys, w->values, half, NULL));
-    sum = timed(w->b, BH_INSERT, apart, keys + half * key_bytes, w->values, half, half, NULL);
-    sum += timed(w->b, BH_FIND, apart, keys, w->values, half, half, NULL);
-    for (i = 0; i < 2 * half; i++) {
-        const int finds = i / 32 % 2 == 1;
-
-        w->ops[i] = finds ? BH_FIND : BH_INSERT;
-        memcpy(mixed + i * key_bytes,
-               keys +
-                   (finds ? i / 64 * 32 + i % 32 : half + i / 64 * 32 + i % 32) % w->n * key_bytes,
-               key_bytes);
-    }
+    check(bh_insert(apart, w->keys, w->values, half, NULL));
+    check(bh_insert(both, w->keys, w->values, half, NULL));
+    sum = timed(w->b, BH_INSERT, apart, new, w->values, half, half, NULL);
+    sum += timed(w->b, BH_FIND, apart, w->keys, w->values, half, half, NULL);
+    fill_groups(w->b, w->ops, w->absent, new, w->keys, half);
     begin = seconds(w->b);
-    check(bh_apply(both, w->ops, mixed, w->values, 2 * half, NULL));
+    check(bh_apply(both, w->ops, w->absent, w->values, 2 * half, NULL));
     taken = seconds(w->b) - begin;
     enter(&w->results[EFFICIENCY], 2 * half, taken);
     sample(&w->results[EFFICIENCY].value, sum / taken);
