@@ -4,7 +4,8 @@
  * The limits are nearly all of the device code: kernels that do nothing but access random places. As many
  * threads as the GPU holds at once run until all accesses are done. A line is read by several threads
  * together, 16 bytes each, or by one thread alone; each thread has one or several lines on their way.
- * Which of these ways is best differs from GPU to GPU and with the size of the memory.
+ * Which of these ways is best differs from GPU to GPU and with the size of the memory. The rest are a kernel
+ * that compares arrays, and one that runs the cuckoo table of one_slot.h.
  */
 #include "gpu.h"
 
@@ -336,6 +337,22 @@ static int differing(gpu *g, const gpu_comparison *c, uint64_t *count)
     return (int)error;
 }
 
+/* --- the cuckoo table to compare with ------------------------------------------------------- */
+
+static __global__ void run_one_slot(one_slot_call c)
+{
+    const uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+
+    if (i < c.n)
+        one_slot_element(&c, i);
+}
+
+static int one_slot(gpu *g, const one_slot_call *c)
+{
+    run_one_slot<<<(unsigned)((c->n + BLOCK - 1) / BLOCK), BLOCK, 0, g->stream>>>(*c);
+    return (int)cudaGetLastError();
+}
+
 static const gpu_functions functions = {
     message,
     open_gpu,
@@ -356,6 +373,7 @@ static const gpu_functions functions = {
     exchange,
     unused,
     differing,
+    one_slot,
 };
 
 extern "C" const gpu_functions *const gpu_there = &functions;

@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "one_slot.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -72,6 +74,9 @@ typedef struct gpu_functions {
     int (*unused)(gpu *g, uint64_t *bytes);
     /* Compares arrays on the device. Waits. */
     int (*differing)(gpu *g, const gpu_comparison *c, uint64_t *count);
+    /* Runs a call on a cuckoo table. All arrays, and the slots, are on the device or in pinned memory of
+     * the host. Does not wait. */
+    int (*one_slot)(gpu *g, const one_slot_call *c);
 } gpu_functions;
 
 /* NULL: this program was built without. */

@@ -88,6 +88,7 @@ endif()
 # there is none.
 if(bench_sources AND TARGET bulkhash_cuda)
   add_library(bulkhash_bench_gpu STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/gpu.cu)
+  target_include_directories(bulkhash_bench_gpu PRIVATE ${PROJECT_SOURCE_DIR}/include)
   set_target_properties(bulkhash_bench_gpu PROPERTIES CUDA_RUNTIME_LIBRARY Static)
   if(BULKHASH_WERROR)
     target_compile_options(bulkhash_bench_gpu PRIVATE --Werror all-warnings)

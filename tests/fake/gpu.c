@@ -160,10 +160,18 @@ static int differing(gpu *g, const gpu_comparison *c, uint64_t *count)
     return 0;
 }
 
+static int one_slot(gpu *g, const one_slot_call *c)
+{
+    (void)g;
+    for (uint64_t i = 0; i < c->n; i++)
+        one_slot_element(c, i);
+    return 0;
+}
+
 static const gpu_functions functions = {
     message,   open_gpu,      close_gpu, name_of, stream_of, allocate, release,
     allocate,  release,       fill,      copy,    wait_all,  begin,    end,
-    {2, 2, 1}, access_memory, exchange,  unused,  differing,
+    {2, 2, 1}, access_memory, exchange,  unused,  differing, one_slot,
 };
 
 const gpu_functions *const gpu_there = &functions;
