@@ -111,6 +111,14 @@ void run_dachash_fig75(bench *b);
 void run_dachash_fig76(bench *b);
 void run_dachash_fig77(bench *b);
 void run_stadium(bench *b);
+void run_stadium_fig13(bench *b); /* stadium_switch.c, on a GPU */
+void run_stadium_fig14(bench *b); /* these six: stadium_paper.c, on the CPU and on a GPU; */
+void run_stadium_fig15(bench *b);
+void run_stadium_fig16(bench *b); /* but 16 and 17 on a GPU alone */
+void run_stadium_fig17(bench *b);
+void run_stadium_fig18(bench *b);
+void run_stadium_fig19(bench *b);
+void run_stadium_table1(bench *b); /* stadium_lanes.c, on the CPU and on a GPU */
 void run_dynamic(bench *b);
 void run_hostile(bench *b);
 void run_full(bench *b); /* on the CPU and on a GPU */

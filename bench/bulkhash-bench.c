@@ -43,6 +43,14 @@ static const struct {
     {"dachash-fig7.6", run_dachash_fig76, run_dachash_fig76, 0, 1},
     {"dachash-fig7.7", run_dachash_fig77, run_dachash_fig77, 0, 1},
     {"stadium", run_stadium, NULL, 0, 1},
+    {"stadium-fig13", NULL, run_stadium_fig13, 0, 1},
+    {"stadium-fig14", run_stadium_fig14, run_stadium_fig14, 0, 0},
+    {"stadium-fig15", run_stadium_fig15, run_stadium_fig15, 0, 0},
+    {"stadium-fig16", NULL, run_stadium_fig16, 0, 0},
+    {"stadium-fig17", NULL, run_stadium_fig17, 0, 0},
+    {"stadium-fig18", run_stadium_fig18, run_stadium_fig18, 0, 1},
+    {"stadium-fig19", run_stadium_fig19, run_stadium_fig19, 0, 1},
+    {"stadium-table1", run_stadium_table1, run_stadium_table1, 0, 1},
     {"calls", run_calls, NULL, 0, 1},
     {"threads", run_threads, NULL, 0, 1},
     {"sizes", run_sizes, NULL, 0, 1},
@@ -112,6 +120,9 @@ static const char usage_experiments_text[] =
     "              the experiments of the DACHash paper, of 4194304 pairs if not told otherwise\n"
     "  stadium     tables with a ticket-board, 0.8 and 0.95 full, beside the limit of the lines that\n"
     "              they read of the board and of the slots, and beside tables of DyCuckoo\n"
+    "  stadium-fig14, stadium-fig15, stadium-fig18, stadium-fig19, stadium-table1\n"
+    "              the experiments of the Stadium hashing paper, beside a plain cuckoo table, of\n"
+    "              2097152 pairs if not told otherwise\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
     "  threads     all threads beside one; several callers with calls of 1024 keys\n"
@@ -150,6 +161,10 @@ static const char usage_gpu_text[] =
     "  full        as above\n"
     "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1: as above; the settings with other\n"
     "              mappings in a build with BULKHASH_COMPARED=ON\n"
+    "  stadium-fig13 ... stadium-fig19, stadium-table1: as above, of 16777216 pairs; 13 (from\n"
+    "              which fill on collaborative lanes pay) and what compares these lanes in a build\n"
+    "              with BULKHASH_COMPARED=ON; 16, 17, and half of 18 and 19: slots in the host's\n"
+    "              memory\n"
     "Calls on arrays of the device are timed by events of its stream, others, and those of\n"
     "one key, by the clock on the wall; \"clock\" says which in the objects of --json.\n"
     "\n"
@@ -189,15 +204,15 @@ static int widths(const char *text, settings *s)
 }
 
 /* The bits of the experiments that a name stands for. */
-static unsigned experiment(const char *name)
+static uint64_t experiment(const char *name)
 {
     unsigned i;
 
     if (!strcmp(name, "all"))
-        return (1u << EXPERIMENTS) - 1;
+        return (UINT64_C(1) << EXPERIMENTS) - 1;
     for (i = 0; i < EXPERIMENTS; i++)
         if (!strcmp(name, experiments[i].name))
-            return 1u << i;
+            return UINT64_C(1) << i;
     fprintf(stderr, "bulkhash-bench: --experiment: \"%s\" is none; see bulkhash bench --help\n",
             name);
     exit(2);
@@ -238,9 +253,10 @@ static void choose_design(const char *name, settings *s)
 
 /* The experiments to run: those asked for or, if none was (0), the default ones, as far as this device and
  * these widths have them. Ends the program when one was asked for by its name and is not among them. */
-static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
+static uint64_t choose(const settings *s, int is_gpu, uint64_t asked, int all)
 {
-    unsigned chosen = 0, i;
+    uint64_t chosen = 0;
+    unsigned i;
 
     for (i = 0; i < EXPERIMENTS; i++) {
         int there = is_gpu ? experiments[i].on_gpu != NULL : experiments[i].run != NULL;
@@ -248,7 +264,7 @@ static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
         if (asked ? !(asked >> i & 1) : !(experiments[i].by_default & (is_gpu ? ON_GPU : ON_CPU)))
             continue;
         if (there && (experiments[i].any_widths || s->key_bytes + s->value_bytes == 8)) {
-            chosen |= 1u << i;
+            chosen |= UINT64_C(1) << i;
         } else if (there) {
             fprintf(stderr, "bulkhash-bench: the experiment %s is for --widths 4,4 alone\n",
                     experiments[i].name);
@@ -264,7 +280,7 @@ static unsigned choose(const settings *s, int is_gpu, unsigned asked, int all)
     return chosen;
 }
 
-static void run(const settings *s, int is_gpu, unsigned chosen)
+static void run(const settings *s, int is_gpu, uint64_t chosen)
 {
     bench b = {.settings = *s};
     bh_context_options options;
@@ -322,7 +338,7 @@ int main(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     settings s = {.device = "cpu", .key_bytes = 4, .value_bytes = 4, .repetitions = 5};
-    unsigned asked = 0;
+    uint64_t asked = 0;
     int option, is_gpu, all = 0;
     const char *fill_text = NULL;
     char *end;

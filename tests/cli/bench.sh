@@ -5,7 +5,8 @@
 bench=$(dirname "$BULKHASH")/bulkhash-bench
 [[ -x $bench ]] || exit 77
 lines=lines every=all
-experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile full lines instructions primitives'
+experiments='operations growth turnover peers hashfight calls threads sizes dynamic hostile full lines instructions primitives
+    stadium-fig14 stadium-fig15 stadium-fig18 stadium-fig19 stadium-table1'
 if [[ ! -x $bench-lines ]]; then # as in builds with a sanitizer
     lines=
     every=${experiments/ lines/}
@@ -37,6 +38,8 @@ for widths in 4 4,5 4,4,4 16,4 x ''; do
     expect_usage "--widths: \"$widths\".*--help" --widths "$widths"
 done
 expect_usage 'hostile is for --widths 4,4 alone' -w 8,8 -e hostile
+expect_usage 'stadium-fig14 is for --widths 4,4 alone' -w 8,8 -e stadium-fig14
+expect_usage 'stadium-fig16 is not for --device cpu' -e stadium-fig16
 expect_usage '"please" is no option' please
 expect_usage '--help' --frobnicate
 
@@ -94,7 +97,12 @@ for line in 'find, half present' 'find_or_insert, half present' 'find, turned ov
     'miss, turned over .*of miss, fresh' 'find, callers .*times one thread' 'find, calls of 16 ' \
     'find, calls of 1024, cached' 'erase, 6000 keys' 'sort .*of copying the pairs' \
     'gather .*limit.* ratio' 'insert, 1.03 slots .*of sorting the pairs' \
-    'as chosen, 4 KiB, .*of the better'; do
+    'as chosen, 4 KiB, .*of the better' '\(a\) all present, 6000 pairs, 8 bits .*times cuckoo' \
+    'on average, \(b\) half present, .*times cuckoo .*the paper: 1\.65' \
+    'on average, insert and find, cuckoo .*concurrency efficiency .*the paper: 0\.61' \
+    '\(b\) find, half present, 8 bits .*times board not consulted' \
+    '\(b\) insert, 8 bits, lanes +not supported' '\(c\) erase, 8\+8 bytes, 4 bits .*times 1 bit' \
+    'fill 0\.95, clStash .*% of lanes busy .*the paper: 86\.1'; do
     grep -Eq "^$line" "$out" || failed "bench -e all: no line '$line': $(cat "$out")"
 done
 # Beside each peer that is there, or a word about those that are not.

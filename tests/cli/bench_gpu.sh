@@ -96,6 +96,32 @@ for experiment in operations growth host limits; do
         failed "bench --device cuda --json: too little of $experiment: $(cat "$out")"
 done
 
+# The experiments of the Stadium hashing paper. The fake GPU has no schedules to compare.
+stadium=$(printf -- '-e stadium-%s ' fig13 fig14 fig15 fig16 fig17 fig18 fig19 table1)
+# shellcheck disable=SC2086
+expect_success "$BULKHASH" "${few[@]}" $stadium
+while read -r pattern; do
+    grep -Eq "^$pattern" "$out" || failed "bench --device cuda, stadium: no line '$pattern': $(cat "$out")"
+done <<'END'
+8-bit tickets, lanes +not supported
+\(a\) all present, 6000 pairs, cuckoo .*G/s
+\(b\) half present, 375 pairs, 8 bits, by bucket .*times cuckoo
+on average, insert and find, 8 bits .*concurrency efficiency .*the paper: 0.97
+on average, \(a\) all present, .*times cuckoo .*the paper: 1.75
+on average, \(a\) insert, 8 bits .*bar 2.00 .*the paper: 2.00
+on average, \(b\) find, 2 bits .*bar 1.14 .*the paper: 1.14
+on average, \(c\) find, half present, 8 bits .*bar 3.99 .*the paper: 3.99
+\(a\) find, slots in the host's memory, 8 bits .*times board not consulted
+\(b\) insert, 8 bits, a thread each +not supported
+\(d\) erase, 8\+4 bytes, 2 bits .*times 1 bit
+fill 0.8, Stash .*% of lanes busy .*the paper: 49.5
+END
+# shellcheck disable=SC2086
+expect_success "$BULKHASH" "${few[@]}" -n 1 $stadium --json
+grep -Evq '^{"experiment":"stadium-(fig1[3-9]|table1)",.*"met":(true|false|null)}$' "$out" &&
+    failed "bench --device cuda, stadium --json: $(cat "$out")"
+grep -Eq 'nan|inf' "$out" && failed "bench --device cuda, stadium --json: no number: $(cat "$out")"
+
 # A design that this GPU does not have says so in every line and goes on.
 expect_success "$BULKHASH" "${few[@]}" --design workingset
 (($(grep -c 'not supported$' "$out") >= 25)) ||
