@@ -146,7 +146,8 @@ static const char usage_experiments_text[] =
 static const char usage_gpu_text[] =
     "Experiments with --device cuda:\n"
     "  limits      random 64-byte reads, 32-byte reads, 64-bit atomic additions to memory as\n"
-    "              large as the table; copying\n"
+    "              large as the table; 32-byte reads and 8-byte and 16-byte writes of as much pinned\n"
+    "              memory of the host, over the bus (\"zero-copy\"); copying\n"
     "  operations  each operation on arrays of the device, at --keys pairs and at 16 MiB of them,\n"
     "              which lie in cache: finds beside the reads, changes beside the additions; keys\n"
     "              with a skew; export and clear beside copying; calls of one key\n"

@@ -14,10 +14,11 @@
 
 #define BLOCK 256u
 
-/* So many reads that one run takes some milliseconds, and a launch far less. A multiple of the lines that any
+/* So many accesses that one run takes some milliseconds, and a launch far less. Multiples of the lines that any
  * thread has on their way. */
 #define READS (UINT64_C(1) << 28)
 #define ADDITIONS (UINT64_C(1) << 27)
+#define FAR_ACCESSES (UINT64_C(1) << 25) /* a bus is some tens of times slower than the memory */
 
 struct gpu {
     cudaStream_t stream;
@@ -43,7 +44,8 @@ static __device__ uint64_t place_of(uint64_t i, uint64_t places)
 /* Lines of BYTES, each read by LANES threads; every thread has DEPTH of them on their way. What was
  * read is of no interest, but a compiler that knew would leave the reading out. */
 template <unsigned BYTES, unsigned LANES, unsigned DEPTH>
-static __global__ void read_lines(const uint4 *__restrict__ memory, uint64_t lines, unsigned *sink)
+static __global__ void read_lines(const uint4 *__restrict__ memory, uint64_t lines, uint64_t reads,
+                                  unsigned *sink)
 {
     const unsigned words = BYTES / sizeof(uint4), own = words / LANES;
     const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
@@ -51,7 +53,7 @@ static __global__ void read_lines(const uint4 *__restrict__ memory, uint64_t lin
     const uint64_t lane = thread % LANES;
     unsigned seen = 0;
 
-    for (uint64_t i = thread / LANES; i < READS / DEPTH; i += groups) {
+    for (uint64_t i = thread / LANES; i < reads / DEPTH; i += groups) {
         uint4 word[DEPTH][own];
 
 #pragma unroll
@@ -72,21 +74,35 @@ static __global__ void read_lines(const uint4 *__restrict__ memory, uint64_t lin
         *sink = seen;
 }
 
-template <unsigned DEPTH>
-static __global__ void add_words(unsigned long long *memory, uint64_t words)
+struct addition {
+    static __device__ void at(void *memory, uint64_t place)
+    {
+        atomicAdd((unsigned long long *)memory + place, 1ull);
+    }
+};
+
+template <typename Word> struct write {
+    static __device__ void at(void *memory, uint64_t place)
+    {
+        ((Word *)memory)[place] = Word();
+    }
+};
+
+template <typename Change, unsigned DEPTH>
+static __global__ void change_words(void *memory, uint64_t words, uint64_t changes)
 {
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
 
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < ADDITIONS / DEPTH;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < changes / DEPTH;
          i += threads) {
 #pragma unroll
         for (unsigned d = 0; d < DEPTH; d++)
-            atomicAdd(memory + place_of(i * DEPTH + d, words), 1ull);
+            Change::at(memory, place_of(i * DEPTH + d, words));
     }
 }
 
-typedef void (*read_kernel)(const uint4 *memory, uint64_t lines, unsigned *sink);
-typedef void (*add_kernel)(unsigned long long *memory, uint64_t words);
+typedef void (*read_kernel)(const uint4 *memory, uint64_t lines, uint64_t reads, unsigned *sink);
+typedef void (*change_kernel)(void *memory, uint64_t words, uint64_t changes);
 
 static const read_kernel reads_64[] = {
     read_lines<64, 4, 1>, read_lines<64, 4, 2>, read_lines<64, 4, 4>, read_lines<64, 4, 8>,
@@ -96,7 +112,11 @@ static const read_kernel reads_32[] = {
     read_lines<32, 2, 1>, read_lines<32, 2, 2>, read_lines<32, 2, 4>, read_lines<32, 2, 8>,
     read_lines<32, 1, 1>, read_lines<32, 1, 2>, read_lines<32, 1, 4>,
 };
-static const add_kernel additions[] = {add_words<1>, add_words<4>};
+static const change_kernel additions[] = {change_words<addition, 1>, change_words<addition, 4>};
+static const change_kernel writes_8[] = {change_words<write<uint2>, 1>,
+                                         change_words<write<uint2>, 4>};
+static const change_kernel writes_16[] = {change_words<write<uint4>, 1>,
+                                          change_words<write<uint4>, 4>};
 
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
 
@@ -131,16 +151,27 @@ static int end(gpu *g, double *seconds)
     return (int)error;
 }
 
+/* How each access is measured: by one of the kernels of either list. */
+static const struct {
+    const read_kernel *read;
+    const change_kernel *change;
+    uint64_t bytes;
+    uint64_t count;
+} kinds[GPU_ACCESSES] = {
+    {reads_64, NULL, 64, READS},       {reads_32, NULL, 32, READS},
+    {NULL, additions, 8, ADDITIONS},   {reads_32, NULL, 32, FAR_ACCESSES},
+    {NULL, writes_8, 8, FAR_ACCESSES}, {NULL, writes_16, 16, FAR_ACCESSES},
+};
+
 static int access_memory(gpu *g, gpu_access access, uint32_t way, void *memory, uint64_t bytes,
                          double *rate)
 {
-    const uint64_t size = access == GPU_READ_64 ? 64 : access == GPU_READ_32 ? 32 : 8;
-    const read_kernel read = access == GPU_READ_64   ? reads_64[way]
-                             : access == GPU_READ_32 ? reads_32[way]
-                                                     : NULL;
+    const read_kernel read = kinds[access].read ? kinds[access].read[way] : NULL;
+    const change_kernel change = kinds[access].change ? kinds[access].change[way] : NULL;
+    const uint64_t places = bytes / kinds[access].bytes, count = kinds[access].count;
     unsigned blocks = 0;
     double seconds = 0;
-    int error = (int)(read ? blocks_of(g, read, &blocks) : blocks_of(g, additions[way], &blocks));
+    int error = (int)(read ? blocks_of(g, read, &blocks) : blocks_of(g, change, &blocks));
 
     (void)cudaGetLastError();
     if (!error)
@@ -148,13 +179,13 @@ static int access_memory(gpu *g, gpu_access access, uint32_t way, void *memory, 
     if (error)
         return error;
     if (read)
-        read<<<blocks, BLOCK, 0, g->stream>>>((const uint4 *)memory, bytes / size, g->sink);
+        read<<<blocks, BLOCK, 0, g->stream>>>((const uint4 *)memory, places, count, g->sink);
     else
-        additions[way]<<<blocks, BLOCK, 0, g->stream>>>((unsigned long long *)memory, bytes / size);
+        change<<<blocks, BLOCK, 0, g->stream>>>(memory, places, count);
     error = (int)cudaGetLastError();
     if (!error)
         error = end(g, &seconds);
-    *rate = (double)(read ? READS : ADDITIONS) / seconds * 1e-6;
+    *rate = (double)count / seconds * 1e-6;
     return error;
 }
 
@@ -368,7 +399,8 @@ static const gpu_functions functions = {
     wait,
     begin,
     end,
-    {COUNT(reads_64), COUNT(reads_32), COUNT(additions)},
+    {COUNT(reads_64), COUNT(reads_32), COUNT(additions), COUNT(reads_32), COUNT(writes_8),
+     COUNT(writes_16)},
     access_memory,
     exchange,
     unused,

@@ -22,8 +22,19 @@ extern "C" {
 typedef struct gpu gpu;
 
 /* The limits: random accesses to memory; the place of each follows from its number by a multiplication
- * and a shift. Additions are 64-bit atomics without a result. */
-typedef enum gpu_access { GPU_READ_64, GPU_READ_32, GPU_ADD_64, GPU_ACCESSES } gpu_access;
+ * and a shift. Additions are 64-bit atomics without a result. From GPU_FAR on the memory is pinned memory of the
+ * host, which kernels read and write in place, over the bus ("zero-copy"). */
+typedef enum gpu_access {
+    GPU_READ_64,
+    GPU_READ_32,
+    GPU_ADD_64,
+    GPU_FAR_READ_32,
+    GPU_FAR_WRITE_8,
+    GPU_FAR_WRITE_16,
+    GPU_ACCESSES
+} gpu_access;
+
+#define GPU_FAR GPU_FAR_READ_32
 
 /* Copies between the device and pinned host memory, one in each direction. */
 typedef struct gpu_exchange {
@@ -62,9 +73,9 @@ typedef struct gpu_functions {
     /* The seconds between two events of the stream. Both wait. */
     int (*begin)(gpu *g);
     int (*end)(gpu *g, double *seconds);
-    /* Million accesses in a second to memory on the device, zeroed before the first time. There are
-     * several ways to go about each (loads in flight per thread, threads per line); the limit is
-     * what the best of them does. */
+    /* Million accesses in a second to memory on the device or, from GPU_FAR on, to pinned memory; zeroed
+     * before the first time. There are several ways to go about each (loads in flight per thread,
+     * threads per line); the limit is what the best of them does. */
     uint32_t ways[GPU_ACCESSES];
     int (*access)(gpu *g, gpu_access access, uint32_t way, void *memory, uint64_t bytes,
                   double *rate);

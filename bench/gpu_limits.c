@@ -1,7 +1,7 @@
 /*
  * limits: the limits of the GPU itself, with which the other experiments are compared.
  *
- * Random accesses to memory as large as a table, and copying: on the device, from as many bytes to
+ * Random accesses to memory as large as a table, on the device and in pinned memory of the host; and copying: on the device, from as many bytes to
  * as many others; and between it and pinned memory of the host, what a lookup of all keys would
  * read and write, in both directions at once.
  */
@@ -41,6 +41,9 @@ static void run_size(bench *b, uint64_t n)
         [GPU_READ_64] = {EXPERIMENT, .name = "random 64-byte reads", .op = "read"},
         [GPU_READ_32] = {EXPERIMENT, .name = "random 32-byte reads", .op = "read"},
         [GPU_ADD_64] = {EXPERIMENT, .name = "random additions", .op = "add"},
+        [GPU_FAR_READ_32] = {EXPERIMENT, .name = "zero-copy 32-byte reads", .op = "read"},
+        [GPU_FAR_WRITE_8] = {EXPERIMENT, .name = "zero-copy 8-byte writes", .op = "write"},
+        [GPU_FAR_WRITE_16] = {EXPERIMENT, .name = "zero-copy 16-byte writes", .op = "write"},
         [COPY] = {EXPERIMENT, .name = "copy on the device", .op = "copy", .figure = "GB/s"},
         [EXCHANGE] = {EXPERIMENT, .name = "copy in and out", .op = "copy", .figure = "GB/s"},
     };
@@ -50,6 +53,7 @@ static void run_size(bench *b, uint64_t n)
     uint32_t repetition, i;
 
     gpu_limits_for(b, bytes);
+    gpu_far_limits_for(b, bytes);
     gpu_copying(b, bytes);
     exchange_rate(b, &in, &out);
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {

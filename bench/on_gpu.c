@@ -165,9 +165,11 @@ void check_half(const bench *b, const void *values, const uint8_t *outcomes, con
 static double access_rate(const bench *b, gpu_access access, uint32_t way)
 {
     const on_gpu *g = b->on_gpu;
+    const int far = access >= GPU_FAR;
     double rate = 0;
 
-    check_gpu(gpu_there->access(g->gpu, access, way, g->memory[0], g->memory_bytes, &rate));
+    check_gpu(gpu_there->access(g->gpu, access, way, far ? g->far : g->memory[0],
+                                far ? g->far_bytes : g->memory_bytes, &rate));
     return rate;
 }
 
@@ -178,17 +180,17 @@ double gpu_limit(const bench *b, gpu_access access)
 
 const char *gpu_limit_name(gpu_access access)
 {
-    static const char *const name[GPU_ACCESSES] = {"64-byte reads", "32-byte reads", "additions"};
+    static const char *const name[GPU_ACCESSES] = {
+        "64-byte reads",           "32-byte reads",           "additions",
+        "zero-copy 32-byte reads", "zero-copy 8-byte writes", "zero-copy 16-byte writes"};
 
     return name[access];
 }
 
-/* The first time warms up. */
-static void find_best_ways(const bench *b)
+/* Of the accesses from `access` on, but `end`. The first time warms up. */
+static void find_best_ways(const bench *b, int access, int end)
 {
-    int access;
-
-    for (access = 0; access < GPU_ACCESSES; access++) {
+    for (; access < end; access++) {
         double best = 0;
         uint32_t way;
 
@@ -215,12 +217,25 @@ static void free_limits(const bench *b)
     }
 }
 
+static void free_far_limits(const bench *b)
+{
+    if (b->on_gpu->far)
+        gpu_free_pinned(b, b->on_gpu->far);
+    b->on_gpu->far = NULL;
+}
+
+/* Whether the limits were measured over about so much memory. */
+static int is_measured(const void *memory, uint64_t bytes, uint64_t wanted)
+{
+    return memory && fabs((double)wanted / (double)bytes - 1) < 0.05;
+}
+
 void gpu_limits_for(bench *b, uint64_t table_bytes)
 {
     on_gpu *g = b->on_gpu;
     int i;
 
-    if (g->memory[0] && fabs((double)table_bytes / (double)g->memory_bytes - 1) < 0.05)
+    if (is_measured(g->memory[0], g->memory_bytes, table_bytes))
         return;
     free_limits(b);
     g->memory_bytes = table_bytes;
@@ -228,7 +243,7 @@ void gpu_limits_for(bench *b, uint64_t table_bytes)
         check_gpu(gpu_there->allocate(g->gpu, table_bytes, &g->memory[i]));
         check_gpu(gpu_there->fill(g->gpu, g->memory[i], 0, table_bytes));
     }
-    find_best_ways(b);
+    find_best_ways(b, 0, GPU_FAR);
     if (!b->settings.json)
         printf("%s, pairs u%u->u%u in %.4g MB on %s; limits: 64-byte reads %.1f, 32-byte reads "
                "%.1f, additions %.1f G/s; %u repetitions\n",
@@ -236,6 +251,24 @@ void gpu_limits_for(bench *b, uint64_t table_bytes)
                (double)table_bytes * 1e-6, gpu_there->name(g->gpu),
                gpu_limit(b, GPU_READ_64) * 1e-3, gpu_limit(b, GPU_READ_32) * 1e-3,
                gpu_limit(b, GPU_ADD_64) * 1e-3, b->settings.repetitions);
+}
+
+void gpu_far_limits_for(bench *b, uint64_t slot_bytes)
+{
+    on_gpu *g = b->on_gpu;
+
+    if (is_measured(g->far, g->far_bytes, slot_bytes))
+        return;
+    free_far_limits(b);
+    g->far_bytes = slot_bytes;
+    g->far = gpu_pinned(b, slot_bytes);
+    find_best_ways(b, GPU_FAR, GPU_ACCESSES);
+    if (!b->settings.json)
+        printf(
+            "%.4g MB of the host's memory, over the bus; limits: 32-byte reads %.2f, 8-byte writes "
+            "%.2f, 16-byte writes %.2f G/s\n",
+            (double)slot_bytes * 1e-6, gpu_limit(b, GPU_FAR_READ_32) * 1e-3,
+            gpu_limit(b, GPU_FAR_WRITE_8) * 1e-3, gpu_limit(b, GPU_FAR_WRITE_16) * 1e-3);
 }
 
 double gpu_copying(const bench *b, uint64_t bytes)
@@ -459,6 +492,7 @@ void gpu_start(bench *b)
 void gpu_stop(bench *b)
 {
     free_limits(b);
+    free_far_limits(b);
     bh_context_destroy(b->context);
     gpu_there->close(b->on_gpu->gpu);
     free(b->on_gpu);

@@ -26,6 +26,8 @@ typedef struct on_gpu {
     gpu *gpu;
     void *memory[2]; /* for the limits, each as large as the table; NULL before gpu_limits_for() */
     uint64_t memory_bytes;
+    void *far; /* pinned memory, for the limits from GPU_FAR on; NULL before gpu_far_limits_for() */
+    uint64_t far_bytes;
     uint32_t way[GPU_ACCESSES]; /* the best */
 } on_gpu;
 
@@ -82,6 +84,9 @@ void check_half(const bench *b, const void *values, const uint8_t *outcomes, con
 /* Has the limits measured over memory as large as this table. For each new size it finds the best way to
  * measure them, and prints a heading. */
 void gpu_limits_for(bench *b, uint64_t table_bytes);
+
+/* The same for the limits from GPU_FAR on, over as much pinned memory as the slots of a table have. */
+void gpu_far_limits_for(bench *b, uint64_t slot_bytes);
 
 /* Million accesses in a second, now. */
 double gpu_limit(const bench *b, gpu_access access);

@@ -51,6 +51,9 @@ dycuckoo, pairs u32->u32 in .* limits: 64-byte reads
 random 64-byte reads .*G/s
 random 32-byte reads .*G/s
 random additions .*G/s
+zero-copy 32-byte reads .*G/s
+zero-copy 8-byte writes .*G/s
+zero-copy 16-byte writes .*G/s
 copy on the device .*GB/s
 copy in and out .*GB/s
 insert, reserved .*G/s .*limit .*G additions/s .*ratio

@@ -118,6 +118,8 @@ static int access_memory(gpu *g, gpu_access access, uint32_t way, void *memory, 
     for (uint64_t i = 0; i < ACCESSES; i++) {
         if (access == GPU_ADD_64)
             word[i * 7919 % words]++;
+        else if (access == GPU_FAR_WRITE_8 || access == GPU_FAR_WRITE_16)
+            word[i * 7919 % words] = i;
         else
             (void)word[i * 7919 % words];
     }
@@ -169,9 +171,10 @@ static int one_slot(gpu *g, const one_slot_call *c)
 }
 
 static const gpu_functions functions = {
-    message,   open_gpu,      close_gpu, name_of, stream_of, allocate, release,
-    allocate,  release,       fill,      copy,    wait_all,  begin,    end,
-    {2, 2, 1}, access_memory, exchange,  unused,  differing, one_slot,
+    message,       open_gpu, close_gpu, name_of,   stream_of,
+    allocate,      release,  allocate,  release,   fill,
+    copy,          wait_all, begin,     end,       {2, 2, 1, 2, 1, 1},
+    access_memory, exchange, unused,    differing, one_slot,
 };
 
 const gpu_functions *const gpu_there = &functions;
