@@ -129,6 +129,7 @@ void run_gpu_operations(bench *b);
 void run_gpu_growth(bench *b);
 void run_gpu_host(bench *b);
 void run_gpu_peers(bench *b);
+void run_gpu_stadium(bench *b);
 void run_lines(bench *b); /* by lines.c in bulkhash-bench-lines, which neighbour.c starts */
 
 /* Ends the program with a sentence; check() ends it with the library's sentence if the call failed. */

@@ -42,7 +42,7 @@ static const struct {
     {"dachash-fig7.5", run_dachash_fig75, run_dachash_fig75, 0, 1},
     {"dachash-fig7.6", run_dachash_fig76, run_dachash_fig76, 0, 1},
     {"dachash-fig7.7", run_dachash_fig77, run_dachash_fig77, 0, 1},
-    {"stadium", run_stadium, NULL, 0, 1},
+    {"stadium", run_stadium, run_gpu_stadium, 0, 1},
     {"stadium-fig13", NULL, run_stadium_fig13, 0, 1},
     {"stadium-fig14", run_stadium_fig14, run_stadium_fig14, 0, 0},
     {"stadium-fig15", run_stadium_fig15, run_stadium_fig15, 0, 0},
@@ -159,6 +159,11 @@ static const char usage_gpu_text[] =
     "              to 300000000 pairs, at most --keys, of 4+4 and 8+8 bytes, 0.5, 0.84 and 0.9\n"
     "              full; then calls of 2^16 to 2^24 keys on a table of 2^24. --widths and --fill\n"
     "              leave one of them. All on the clock on the wall, without outcomes\n"
+    "  stadium     tables with a ticket-board, 0.8 full, at --keys pairs and at 16777216: finds beside\n"
+    "              32-byte reads, inserts beside DyCuckoo's, a call that does both beside two; then of\n"
+    "              at most 33554432 pairs (or --keys) with slots in the host's memory, all of them and\n"
+    "              in a table of four times the memory that it has on the GPU, beside zero-copy\n"
+    "              reads and writes\n"
     "  full        as above\n"
     "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1: as above; the settings with other\n"
     "              mappings in a build with BULKHASH_COMPARED=ON\n"

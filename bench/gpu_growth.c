@@ -29,34 +29,11 @@ typedef struct work {
     result *results;
 } work;
 
-/* Runs the same on both tables; the result is about the one that has grown, and its figure is that table's
- * rate divided by the other's. Answers 0 when it cannot be done. */
-static int compare_tables(const work *w, result *r, const couple *c, gpu_call *call, gpu_access by)
+/* The result is about the table that has grown. Answers 0 when it cannot be done. */
+static int compare_tables(const work *w, result *r, const couple *c, const gpu_call *call,
+                          bh_outcome is, gpu_access by)
 {
-    double grown, beside;
-    int i;
-
-    for (i = 0; i < 2; i++) {
-        if (i != c->table_first) {
-            call->table = c->table;
-            if (!gpu_measured(w->b, r, call, by, &grown))
-                return 0;
-        } else {
-            call->table = c->beside;
-            if (!gpu_timed(w->b, call, &beside)) {
-                gpu_unsupported(r, 1);
-                return 0;
-            }
-        }
-        to_host(w->b, &w->outcomes);
-        check_outcomes(w->outcomes.host, w->n,
-                       call->what == BH_INSERT        ? BH_INSERTED
-                       : call->keys == w->keys.device ? BH_FOUND
-                                                      : BH_MISSING,
-                       w->n);
-    }
-    sample(&r->value, beside / grown);
-    return 1;
+    return gpu_compared(w->b, r, c, call, &w->outcomes, is, by);
 }
 
 /* Answers 0 when there is no such table. */
@@ -91,7 +68,7 @@ static int run_growing(const work *w, result *r, uint64_t part, uint32_t repetit
         return 0;
     }
     gpu_limits_for(w->b, stats_of(c->beside).bytes_total);
-    if (!compare_tables(w, r, c, &insert, GPU_ADD_64)) {
+    if (!compare_tables(w, r, c, &insert, BH_INSERTED, GPU_ADD_64)) {
         bh_table_destroy(c->table);
         bh_table_destroy(c->beside);
         return 0;
@@ -109,11 +86,11 @@ static void run_finds(const work *w, const couple *c)
     gpu_call miss = call_of(w, BH_FIND, &w->absent, &w->found, w->n);
 
     check_gpu(gpu_there->fill(w->b->on_gpu->gpu, w->found.device, 0, w->found.bytes));
-    if (compare_tables(w, &w->results[FIND], c, &find, GPU_READ_64)) {
+    if (compare_tables(w, &w->results[FIND], c, &find, BH_FOUND, GPU_READ_64)) {
         to_host(w->b, &w->found);
         check_values(w->b, w->found.host, w->keys.host, w->n);
     }
-    compare_tables(w, &w->results[MISS], c, &miss, GPU_READ_64);
+    compare_tables(w, &w->results[MISS], c, &miss, BH_MISSING, GPU_READ_64);
 }
 
 static void run_repetition(const work *w, uint32_t repetition)

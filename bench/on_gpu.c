@@ -318,7 +318,7 @@ int gpu_scheduled_table_of(const bench *b, bh_schedule schedule, bh_gpu_schedule
     experimental.gpu_schedule = compared;
     options.experimental = &experimental;
     options.schedule = schedule;
-    return done(bh_table_create(b->context, &options, table));
+    return gpu_table_with(b, &options, table);
 }
 
 int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table)
@@ -326,7 +326,12 @@ int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table)
     bh_table_options options = options_for(b, capacity);
 
     options.duplicates = BH_DUPLICATES_ORDERED;
-    return done(bh_table_create(b->context, &options, table));
+    return gpu_table_with(b, &options, table);
+}
+
+int gpu_table_with(const bench *b, const bh_table_options *options, bh_table **table)
+{
+    return done(bh_table_create(b->context, options, table));
 }
 
 double gpu_bar(const bench *b, bh_design design, double bar)
@@ -426,6 +431,32 @@ int gpu_measured(const bench *b, result *r, const gpu_call *c, gpu_access by, do
     enter_between(r, c->n, seconds_taken, before, gpu_limit(b, by));
     if (taken)
         *taken = seconds_taken;
+    return 1;
+}
+
+int gpu_compared(const bench *b, result *r, const couple *c, const gpu_call *call,
+                 const mirrored *outcomes, bh_outcome is, gpu_access by)
+{
+    gpu_call own = *call;
+    double taken, beside;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (i != c->table_first) {
+            own.table = c->table;
+            if (!gpu_measured(b, r, &own, by, &taken))
+                return 0;
+        } else {
+            own.table = c->beside;
+            if (!gpu_timed(b, &own, &beside)) {
+                gpu_unsupported(r, 1);
+                return 0;
+            }
+        }
+        to_host(b, outcomes);
+        check_outcomes(outcomes->host, own.n, is, own.n);
+    }
+    sample(&r->value, beside / taken);
     return 1;
 }
 

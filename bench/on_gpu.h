@@ -107,6 +107,9 @@ int gpu_scheduled_table_of(const bench *b, bh_schedule schedule, bh_gpu_schedule
 /* The same with BH_DUPLICATES_ORDERED. */
 int gpu_ordered_table_of(const bench *b, uint64_t capacity, bh_table **table);
 
+/* One of any options. */
+int gpu_table_with(const bench *b, const bh_table_options *options, bh_table **table);
+
 /* The bar for 4+4-byte pairs of a design; 0 where the settings have other ones. */
 double gpu_bar(const bench *b, bh_design design, double bar);
 
@@ -135,5 +138,11 @@ int gpu_timed(const bench *b, const gpu_call *c, double *seconds);
 
 /* The same between two measurements of a limit, entered into the result; *seconds may be NULL. */
 int gpu_measured(const bench *b, result *r, const gpu_call *c, gpu_access by, double *seconds);
+
+/* The call on both tables; each of its outcomes, of all keys, must be `is`. The result is about the first table
+ * (gpu_measured()), and its figure is that table's rate divided by the other's. Answers 0 when the design
+ * cannot do it. */
+int gpu_compared(const bench *b, result *r, const couple *c, const gpu_call *call,
+                 const mirrored *outcomes, bh_outcome is, gpu_access by);
 
 #endif

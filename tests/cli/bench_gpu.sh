@@ -125,6 +125,31 @@ grep -Evq '^{"experiment":"stadium-(fig1[3-9]|table1)",.*"met":(true|false|null)
     failed "bench --device cuda, stadium --json: $(cat "$out")"
 grep -Eq 'nan|inf' "$out" && failed "bench --device cuda, stadium --json: no number: $(cat "$out")"
 
+# Which of the tables have their slots where, the experiment checks.
+expect_success "$BULKHASH" "${few[@]}" -e stadium
+while read -r pattern; do
+    grep -Eq "^$pattern" "$out" || failed "bench -e stadium: no line '$pattern': $(cat "$out")"
+done <<'END'
+stadium, pairs u32->u32 in .* limits: 64-byte reads
+insert, reserved .*G additions/s .*times DyCuckoo's rate .*bar 0.70
+find, all present .*G 32-byte reads/s .*ratio .*bar 0.45
+find, all absent .*G 32-byte reads/s .*ratio .*bar 1.60
+insert and find .*concurrency efficiency .*bar 0.95
+.* MB of the host's memory, over the bus; limits: 32-byte reads
+insert, slots on host .*G zero-copy 8-byte writes/s .*ratio .*bar 0.40
+find, slots on host .*G zero-copy 32-byte reads/s .*ratio .*bar 0.70
+miss, slots on host .*of the mixed limit .*bar 0
+insert, 4 x the budget .*bar 0.40
+find, 4 x the budget .*bar 0.70
+miss, 4 x the budget .*of the mixed limit .*bar 0
+END
+expect_success "$BULKHASH" "${few[@]}" -e stadium -n 70 -w 8,8 --json
+(($(grep -c '"experiment":"stadium",.*"design":"stadium",.*"key_bytes":8,.*"bar_is":"at least"' "$out") == 10)) ||
+    failed "bench -e stadium -w 8,8 --json: $(cat "$out")"
+grep -Eq 'nan|inf' "$out" && failed "bench -e stadium --json: no number: $(cat "$out")"
+grep -q 'zero-copy 16-byte writes' "$out" ||
+    failed "bench -e stadium -w 8,8: not slots of 16 bytes: $(cat "$out")"
+
 # A design that this GPU does not have says so in every line and goes on.
 expect_success "$BULKHASH" "${few[@]}" --design workingset
 (($(grep -c 'not supported$' "$out") >= 25)) ||
