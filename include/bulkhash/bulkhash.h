@@ -97,7 +97,9 @@ typedef enum bh_op {
     BH_ADD_FLOAT = 11      /* add as IEEE floats: float where values have 4 bytes, double with 8 */
 } bh_op;
 
-/* The designs. BH_AUTO takes the best one for the options given. */
+/* The designs. BH_AUTO takes BH_DYCUCKOO. Only where a GPU has too little memory for a table of `capacity` keys, or
+ * max_device_bytes is too small for it, BH_AUTO takes BH_STADIUM, whose slots may lie in the host's memory.
+ * bh_table_create() decides, and a table keeps its design; the statistic board_bytes tells which one it has. */
 typedef enum bh_design {
     BH_AUTO = 0,
     BH_STADIUM = 1,   /* a board of small tickets beside the pairs: see stadium below */
@@ -373,7 +375,8 @@ BH_API void bh_table_options_init_sized(bh_table_options *options, uint64_t stru
  * min_fill > max_fill * d / (d + 1) for d subtables, capacity beyond what can be addressed);
  * BH_ERR_UNSUPPORTED (widths, a design or a schedule that this version does not have); BH_ERR_FULL (`capacity`
  * needs more than max_host_bytes, on a GPU max_device_bytes); BH_ERR_MEMORY (the system or the GPU
- * gave no memory, or the system no random seed); BH_ERR_DEVICE (the GPU has failed).
+ * gave no memory, or the system no random seed); BH_ERR_DEVICE (the GPU has failed). Where BH_AUTO has tried two
+ * designs, the answer is why the first was refused, and the error sentence has the reasons of both.
  */
 BH_API bh_status bh_table_create(bh_context *context, const bh_table_options *options,
                                  bh_table **table);

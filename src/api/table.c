@@ -155,33 +155,22 @@ static bh_status alive(const bh__backend *backend)
     return backend->alive ? backend->alive(backend) : BH_OK;
 }
 
-bh_status bh_table_create(bh_context *context, const bh_table_options *options, bh_table **table)
+/* Makes the table that was asked for in a design. */
+static bh_status create_as(const bh_table *asked, bh_design design, bh_table **table)
 {
-    const bh__backend *backend;
+    const bh__backend *backend = asked->backend;
     const char *first = "";
     char designs[128];
-    bh_table plan;
+    bh_table plan = *asked;
     bh_status status;
 
-    if (table)
-        *table = NULL;
-    if (!context || !options || !table)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: a pointer is NULL");
-    backend = context->backend;
-    memset(&plan, 0, sizeof plan);
-    plan.backend = backend;
-    plan.target = "";
-    status = take_options(options, &plan);
-    if (status)
-        return status;
-    if (plan.options.design == BH_AUTO)
-        plan.options.design = bh__design_chosen();
+    plan.options.design = design;
     (void)bh__design_at(0, &first);
-    plan.policy = bh__policy_of(plan.options.design);
+    plan.policy = bh__policy_of(design);
     name_designs(designs, sizeof designs, any_design, 0);
     if (!plan.policy)
-        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; %s are",
-                        (int)plan.options.design, designs);
+        return bh__fail(BH_ERR_UNSUPPORTED, "design %d is not in this version; %s are", (int)design,
+                        designs);
     status = check_schedule(backend, plan.policy, &plan.options);
     if (status)
         return status;
@@ -212,6 +201,54 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
         plan.policy->destroy(*table);
         *table = NULL;
     }
+    return status;
+}
+
+/* Makes a table that the GPU's memory or its budget is too small for (`why`) in the first design that can use the host's
+ * memory besides. If that is refused too, the answer is `why`, and the sentence has both reasons. */
+static bh_status create_larger(const bh_table *asked, bh_status why, bh_table **table)
+{
+    char reason[384], other[384];
+    const char *name;
+    bh_design design;
+    uint32_t i;
+
+    (void)snprintf(reason, sizeof reason, "%s", bh_error_detail());
+    for (i = 0; (design = bh__design_at(i, &name)) != BH_AUTO; i++) {
+        if (!bh__policy_of(design)->outgrows_device)
+            continue;
+        if (!create_as(asked, design, table))
+            return BH_OK;
+        (void)snprintf(other, sizeof other, "%s", bh_error_detail());
+        return bh__fail(why, "%s; and in %s, which can use the host's memory besides: %s", reason,
+                        name, other);
+    }
+    return why;
+}
+
+bh_status bh_table_create(bh_context *context, const bh_table_options *options, bh_table **table)
+{
+    const bh__backend *backend;
+    bh_design design;
+    bh_table asked;
+    bh_status status;
+
+    if (table)
+        *table = NULL;
+    if (!context || !options || !table)
+        return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: a pointer is NULL");
+    backend = context->backend;
+    memset(&asked, 0, sizeof asked);
+    asked.backend = backend;
+    asked.target = "";
+    status = take_options(options, &asked);
+    if (status)
+        return status;
+    design = asked.options.design;
+    status = create_as(&asked, design == BH_AUTO ? bh__design_chosen() : design, table);
+    if (design == BH_AUTO && (status == BH_ERR_FULL || status == BH_ERR_MEMORY) &&
+        bh__on_device(backend) && backend->far_most)
+        status = create_larger(&asked, status, table);
     return status;
 }
 

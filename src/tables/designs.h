@@ -1,6 +1,7 @@
 /*
  * The list of designs: a line each. No other file outside a design's own folders names a design. The first
- * line is what BH_AUTO stands for.
+ * line is what BH_AUTO stands for; where a GPU has too little memory for a table of it, the first line whose policy
+ * says that its tables may be larger (outgrows_device).
  *
  * A line includes the declaration of a design, which says all that others must know of it (declared.h
  * tells what). Whoever needs something of every design defines BH_EACH_DESIGN as the file that is

@@ -372,6 +372,8 @@ struct bh__policy {
     /* The number of the pass whose argument is a bh__places, where `regions` has BH_ON_CORES or
      * BH_ON_GPU_SORTED. */
     uint32_t places;
+    /* 1: on a GPU a table may be larger than the GPU's memory, because parts of it may lie in the host's. */
+    uint32_t outgrows_device;
     /* Checks the design's options, replaces zeros, and makes the table with its memory. The
      * common fields down to `gate` are set. The error sentence is written. */
     bh_status (*create)(const bh_table *plan, bh_table **table);
@@ -419,7 +421,7 @@ const bh__policy *bh__policy_of(bh_design design);
 /* Numbers from here on are for designs that builds for tests have (BH_MORE_DESIGNS in designs.h). */
 #define BH__DESIGNS_OF_TESTS 1000
 
-/* The design that BH_AUTO stands for. */
+/* The design that BH_AUTO stands for, unless a GPU has too little memory for it (api/table.c). */
 bh_design bh__design_chosen(void);
 
 /* The number of the i-th design of this version and, where `name` is not NULL, what it is called in the

@@ -218,7 +218,7 @@ static const void *typical_page(const bh_table *table)
 
 /* clang-format off */
 const bh__policy bh__probing_policy = {
-    .name = "probing", .regions = 0, .by_operation = 0, .places = 0, .create = create, .destroy = destroy, .geometry = geometry,
+    .name = "probing", .regions = 0, .by_operation = 0, .places = 0, .outgrows_device = 0, .create = create, .destroy = destroy, .geometry = geometry,
     .resolve = resolve, .reserve = reserve, .expect = expect, .expect_erasures = 0, .shrink = shrink, .compact = compact,
     .clear = clear, .export_pairs = export_pairs, .stats = 0, .typical_page = typical_page, .perform = 0};
 /* clang-format on */

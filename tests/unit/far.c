@@ -2,7 +2,7 @@
 /* ctest: real device */
 /*
  * Tables on a GPU whose slots lie in the host's memory, all or some of them: where they lie, what budgets
- * allow, and what a table is worth after memory was refused. What holds for every table is in contract.c, which
+ * allow, what a table is worth after memory was refused, and when BH_AUTO makes such a table. What holds for every table is in contract.c, which
  * also runs with such slots.
  */
 #define _GNU_SOURCE
@@ -13,6 +13,7 @@
 #include "support/play.h"
 #include "support/system.h"
 #include "support/tables.h"
+#include "tables/table.h"
 
 static const test_widths wide = {8, 8}, narrow = {4, 4};
 
@@ -198,12 +199,171 @@ static void out_of_reach(void **state)
     bh_context_destroy(context);
 }
 
+/* A table of BH_AUTO for n keys, which must hold them; *stats is how it is before they come. */
+static bh_table *automatic(bh_context *context, const bh_table_options *options, test_widths widths,
+                           uint64_t n, bh_table_stats *stats)
+{
+    bh_table *table = table_with(context, options);
+
+    *stats = table_stats(table);
+    fill(table, widths, n);
+    table_check_stats(table);
+    play_call(table, widths, BH_FIND, 0, n, BH_FOUND);
+    play_call(table, widths, BH_FIND, n, n, BH_MISSING);
+    return table;
+}
+
+static bh_table_options automatic_options(test_widths widths, uint64_t n)
+{
+    bh_table_options options = options_of(widths, BH_TABLE_MEMORY_AUTO);
+
+    options.design = BH_AUTO;
+    options.capacity = n;
+    return options;
+}
+
+/* BH_AUTO takes another design than else if the table that was asked for is larger than the GPU's budget, and that
+ * design alone. */
+static void chosen_by_the_budget(void **state)
+{
+    const uint64_t n = 400000;
+    bh_context *context = context_new(2, NULL, NULL);
+
+    (void)state;
+    for (int w = 0; w < 2; w++) {
+        const test_widths widths = w == 0 ? narrow : wide;
+        bh_table_options options = automatic_options(widths, n);
+        bh_table *table = NULL;
+        bh_table_stats stats;
+        uint64_t needed;
+
+        bh_table_destroy(automatic(context, &options, widths, n, &stats));
+        check(stats.board_bytes == 0 && stats.bytes_host == 0,
+              "a table that fits has a board of %llu bytes and %llu bytes on the host",
+              (unsigned long long)stats.board_bytes, (unsigned long long)stats.bytes_host);
+        needed = stats.bytes_device;
+
+        options.max_device_bytes = needed;
+        bh_table_destroy(automatic(context, &options, widths, n, &stats));
+        check(stats.board_bytes == 0, "a table within its budget is of another design");
+
+        options.max_device_bytes = needed / 2;
+        bh_table_destroy(automatic(context, &options, widths, n, &stats));
+        check(stats.board_bytes > 0 && stats.bytes_host > 0, "no slots are in the host's memory");
+        check(stats.bytes_device <= options.max_device_bytes, "beyond the GPU's budget");
+
+        options.design = bh__design_chosen();
+        check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+        check(table == NULL, "a table and an error");
+    }
+    bh_context_destroy(context);
+}
+
+/* The same where no budget is named and the GPU has no more. */
+static void chosen_by_the_gpus_memory(void **state)
+{
+    const uint64_t n = 1000000;
+    bh_table_options options = automatic_options(narrow, n);
+    bh_context *context = NULL;
+    bh_table *table = NULL;
+    bh_table_stats stats;
+
+    (void)state;
+    if (!test_on_fake_gpu())
+        skip();
+    setenv("BULKHASH_FAKE_MEMORY", "6000000", 1);
+    context = context_new(2, NULL, NULL);
+    table = table_with(context, &options);
+    unsetenv("BULKHASH_FAKE_MEMORY"); // so that there is some for the calls' arrays
+    stats = table_stats(table);
+    check(stats.bytes_host > 0 && stats.bytes_device < 6000000, "%llu bytes are on the host",
+          (unsigned long long)stats.bytes_host);
+    fill(table, narrow, n);
+    play_call(table, narrow, BH_FIND, 0, n, BH_FOUND);
+    bh_table_destroy(table);
+    bh_context_destroy(context);
+}
+
+/* What refused the first design is answered; where another was tried, its reason stands beside that. */
+static void refused_in_both_designs(void **state)
+{
+    bh_table_options options = automatic_options(narrow, 2400000);
+    bh_context *context = context_new(2, NULL, NULL);
+    bh_table *table = (bh_table *)(uintptr_t)1;
+
+    (void)state;
+    options.max_device_bytes = 1u << 18;
+    check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+    check(table == NULL, "a table and an error");
+    check(strstr(bh_error_detail(), "max_device_bytes") != NULL, "it says: %s", bh_error_detail());
+
+    options.max_device_bytes = 8u << 20;
+    options.max_host_bytes = 1u << 20;
+    check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+    check(table == NULL, "a table and an error");
+    check(strstr(bh_error_detail(), "max_device_bytes") != NULL &&
+              strstr(bh_error_detail(), "BH_STADIUM") != NULL &&
+              strstr(bh_error_detail(), "max_host_bytes") != NULL,
+          "it says: %s", bh_error_detail());
+
+    // Options that the other design does not take: the reason is the first one's all the same.
+    options.max_host_bytes = 0;
+    options.max_fill = 0.8;
+    options.min_fill = 0.5;
+    check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+    check(table == NULL, "a table and an error");
+    bh_context_destroy(context);
+
+    if (!test_on_fake_gpu())
+        return;
+    setenv("BULKHASH_FAKE_PINS_NOTHING", "1", 1);
+    context = context_new(2, NULL, NULL);
+    unsetenv("BULKHASH_FAKE_PINS_NOTHING");
+    options = automatic_options(narrow, 2400000);
+    options.max_device_bytes = 8u << 20;
+    check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+    check(table == NULL && strstr(bh_error_detail(), "BH_STADIUM") == NULL, "it says: %s",
+          bh_error_detail());
+    bh_context_destroy(context);
+}
+
+/* On cores all memory is the host's, and no other design is tried. */
+static void cores_keep_the_first_design(void **state)
+{
+    const uint64_t n = 400000;
+    bh_table_options options = automatic_options(narrow, n);
+    bh_context *context = NULL;
+    bh_table *table = NULL;
+    bh_table_stats stats;
+
+    (void)state;
+    check_status(bh_context_create("cpu", NULL, &context), BH_OK);
+    options.max_device_bytes = 1u << 16; // which says nothing there
+    table = table_with(context, &options);
+    stats = table_stats(table);
+    check(stats.board_bytes == 0 && stats.bytes_host == stats.bytes_total,
+          "a table on cores is of another design");
+    fill(table, narrow, n);
+    play_call(table, narrow, BH_FIND, 0, n, BH_FOUND);
+    bh_table_destroy(table);
+    options.max_host_bytes = 1u << 20;
+    check_status(bh_table_create(context, &options, &table), BH_ERR_FULL);
+    check(table == NULL && strstr(bh_error_detail(), "BH_STADIUM") == NULL, "it says: %s",
+          bh_error_detail());
+    bh_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goes_on_in_the_hosts_memory), cmocka_unit_test(in_the_hosts_memory_alone),
-        cmocka_unit_test(within_both_budgets), cmocka_unit_test(refused_in_the_middle_of_growth),
-        cmocka_unit_test(out_of_reach)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(goes_on_in_the_hosts_memory),
+                                       cmocka_unit_test(in_the_hosts_memory_alone),
+                                       cmocka_unit_test(within_both_budgets),
+                                       cmocka_unit_test(refused_in_the_middle_of_growth),
+                                       cmocka_unit_test(out_of_reach),
+                                       cmocka_unit_test(chosen_by_the_budget),
+                                       cmocka_unit_test(chosen_by_the_gpus_memory),
+                                       cmocka_unit_test(refused_in_both_designs),
+                                       cmocka_unit_test(cores_keep_the_first_design)};
 
     return test_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

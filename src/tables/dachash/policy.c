@@ -232,7 +232,7 @@ static const void *typical_page(const bh_table *table)
 
 /* clang-format off */
 const bh__policy bh__dachash_policy = {
-    .name = "dachash", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .by_operation = UINT64_C(1) << 23, .places = BH_DA_PASS_PLACES, .create = create, .destroy = destroy, .geometry = geometry,
+    .name = "dachash", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .by_operation = UINT64_C(1) << 23, .places = BH_DA_PASS_PLACES, .outgrows_device = 0, .create = create, .destroy = destroy, .geometry = geometry,
     .resolve = resolve, .reserve = bh__da_reserve, .expect = bh__da_expect, .expect_erasures = 0, .shrink = bh__da_shrink,
     .compact = bh__da_compact, .clear = clear, .export_pairs = export_pairs,
     .stats = stats, .typical_page = typical_page, .perform = 0};

@@ -176,6 +176,7 @@ const bh__policy bh__dycuckoo_policy = {
     .regions = BH_ON_CORES | BH_ON_GPU,
     .by_operation = UINT64_C(1) << 21,
     .places = BH_DY_PASS_PLACES,
+    .outgrows_device = 0,
     .create = create,
     .destroy = destroy,
     .geometry = geometry,

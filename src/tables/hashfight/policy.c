@@ -243,6 +243,7 @@ const bh__policy bh__hashfight_policy = {
     .regions = BH_ON_CORES,
     .by_operation = 0,
     .places = BH_HF_PASS_PLACES,
+    .outgrows_device = 0,
     .create = create,
     .destroy = destroy,
     .geometry = geometry,

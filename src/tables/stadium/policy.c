@@ -263,7 +263,7 @@ static const void *typical_page(const bh_table *table)
 
 /* clang-format off */
 const bh__policy bh__stadium_policy = {
-    .name = "stadium", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .by_operation = UINT64_C(1) << 23, .places = BH_ST_PASS_PLACES, .create = create, .destroy = destroy, .geometry = geometry,
+    .name = "stadium", .regions = BH_ON_CORES | BH_ON_GPU | BH_ON_GPU_SORTED, .by_operation = UINT64_C(1) << 23, .places = BH_ST_PASS_PLACES, .outgrows_device = 1, .create = create, .destroy = destroy, .geometry = geometry,
     .resolve = resolve, .reserve = bh__st_reserve, .expect = bh__st_expect, .expect_erasures = expect_erasures, .shrink = bh__st_shrink,
     .compact = bh__st_compact, .clear = clear, .export_pairs = export_pairs,
     .stats = stats, .typical_page = typical_page, .perform = 0};
