@@ -388,6 +388,8 @@ static void run_host(bench *b, uint64_t n)
     for (which = 0; which < TIERS; which++) {
         memcpy(tiers[which].results, like, sizeof like);
         tiers[which].tenfold.count = 0;
+        if (b->settings.fill != FILL)
+            tiers[which].results[MISS].bar = 0; /* another fill has other numbers of reads */
     }
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
         fill_mirrors(b, &w.keys, &w.absent, &w.values, n, salt_of(repetition));
