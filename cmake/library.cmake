@@ -102,22 +102,23 @@ target_include_directories(bulkhash_internal INTERFACE ${PROJECT_SOURCE_DIR}/src
 target_link_libraries(bulkhash_internal INTERFACE bulkhash_static)
 
 # A special build: the whole library once more for one target that is there for tests and counts
-# (src/targets/NAME.h), as the static library bulkhash_NAME, with definitions that make a table
+# (src/targets/NAME.h; of NAME_VARIANT the same), as the static library bulkhash_NAME, with definitions that make a table
 # small. Whoever links it is compiled with the same definitions, so that it can look inside, and
 # defines what the target leaves to it.
 function(bulkhash_special_build name)
-  string(TOUPPER ${name} upper)
+  string(REGEX REPLACE "_.*" "" target ${name})
+  string(TOUPPER ${target} upper)
   set(definitions BH_TARGET_${upper}=1 ${ARGN})
   add_library(bulkhash_${name} STATIC EXCLUDE_FROM_ALL ${library_sources} ${unit_source})
   target_include_directories(bulkhash_${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(bulkhash_${name} PUBLIC ${definitions}
-    PRIVATE BH_SPECIAL_TARGET="${name}")
+    PRIVATE BH_SPECIAL_TARGET="${target}")
   target_compile_options(bulkhash_${name} PRIVATE -O1) # nobody times it
   target_link_libraries(bulkhash_${name} PRIVATE bulkhash_flags
     PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
   list(TRANSFORM definitions PREPEND -D)
-  set(unit_flags_${name} ${definitions} -DBH_SPECIAL_TARGET="${name}" PARENT_SCOPE)
+  set(unit_flags_${name} ${definitions} -DBH_SPECIAL_TARGET="${target}" PARENT_SCOPE)
 endfunction()
 
 # Interleavings are explored on the smallest tables there can be: one bucket of two slots per
@@ -126,14 +127,20 @@ endfunction()
 # slot, whose buckets are split one by one; Stadium hashing with two tickets in a
 # word, two words in a line, and parts that are split from the beginning. A gate that was held alone is
 # entered in both ways at once.
-bulkhash_special_build(sim
+set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
+  BH_ORDERED_LEAST=3u BH_ORDERED_THREADS=1u BH_ORDERED_CHUNK=6u BH_ORDERED_PART=2u BH_ORDERED_WAVE=2u
+  BH_ORDERED_GRAIN=2u)
+bulkhash_special_build(sim ${sim_small}
   BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_DY_SEARCH_MOST=32u
   BH_HF_BUFFER_MOST=2 BH_HF_REGION_KEYS=4 BH_HF_TAIL_KEYS=1 BH_HF_TAIL_LEAST=1 BH_HF_MERGE_FACTOR=1
   BH_HF_CHUNK_MOST=4
   BH_DA_SLOTS_MOST=1u BH_DA_RANGE_LEAST=1
   BH_ST_WORDS=2u BH_ST_GROUP_MOST=2u BH_ST_PART_BYTES=1u
-  BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_FRONT_GROUP=2u BH_FRONT_LEAST=2u BH_FRONT_AGAIN_LEAST=1u BH_FAR_BYTES=0u BH_GATE_COUNTED=1u BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
-  BH_ORDERED_LEAST=3u BH_ORDERED_THREADS=1u BH_ORDERED_CHUNK=6u BH_ORDERED_PART=2u BH_ORDERED_WAVE=2u
-  BH_ORDERED_GRAIN=2u)
+  BH_FRONT_GROUP=2u BH_FRONT_LEAST=2u BH_FRONT_AGAIN_LEAST=1u BH_FAR_BYTES=0u)
+# Once more with the text that a GPU runs (BH_BRINGS), where that differs most: Stadium hashing by halves of lines, which
+# have eight words then. So there are more keys. The smallest tables have one line, and are split when they have two.
+bulkhash_special_build(sim_gpu ${sim_small} BH_BRINGS=0
+  BH_MORE_ALONE=1 BH_MORE_DESIGNS="tables/stadium/design.h"
+  BH_ST_GROUP_MOST=2u BH_ST_PART_BYTES=600u SCENE_KEYS=24u)
 bulkhash_special_build(lines)
-set(bulkhash_special_builds sim lines)
+set(bulkhash_special_builds sim sim_gpu lines)

@@ -66,7 +66,8 @@ typedef struct bh_experimental_options {
     bh_spread spread;             /* BH_DYCUCKOO */
     bh_value_place
         values; /* BH_DYCUCKOO; on a GPU with BH_SCHEDULE_REGIONS only where they are by default */
-    /* BH_SCHEDULE_REGIONS on cores, and of BH_DACHASH on a GPU: into how many regions of the same size the
+    /* BH_SCHEDULE_REGIONS on cores, and on a GPU where elements are sorted for it (BH_DACHASH, BH_STADIUM but for most
+     * insertions): into how many regions of the same size the
      * table is divided: a power of two, 2 to 65,536; on cores 4,096 at most are made. 0: 2,048 on cores,
      * and on a GPU regions of 256 KiB. (DACHash's paper gives the number of buckets that are combined in
      * one: 256.) */

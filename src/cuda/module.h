@@ -91,6 +91,7 @@ typedef struct bh__cuda_kernels {
     const uint64_t *job_bytes; /* of each pass, by the numbers of the design */
     uint64_t
         has_present; /* keys that are there are changed without locks, if all elements do the same */
+    uint64_t has_regions; /* large insertions may go region by region */
 } bh__cuda_kernels;
 
 /* What the module's primitives get as bh__where's `device`: the GPU, and where the number of its

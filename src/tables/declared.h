@@ -40,7 +40,8 @@
  *                            call in turn, and does not wait for the longest search of its warp
  *                            (cuda/device/look.h); 1 by default
  *     BH_DESIGN_AT_ONCE      some of its tables have BH_HINT_AT_ONCE. On a GPU there are kernels of their own for
- *                            these, which need fewer registers than those that do either
+ *                            these, which need fewer registers than those that do either; and insertions
+ *                            without locks, by BH_DESIGN(step_claim) (cuda/device/claim.h); with BH_DESIGN_PRESENT
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins an element in the last stage
  *     BH_DESIGN_PRESENT      on a GPU some calls first act on the keys that are there, without locks, by
@@ -72,6 +73,8 @@
     "a design whose calls go by region (BH_DESIGN_REGIONS) needs BH_DESIGN_STAGES for those left over"
 #elif defined(BH_DESIGN_PRESENT) && !defined(BH_DESIGN_STAGES)
 #error "a design with BH_DESIGN_PRESENT needs BH_DESIGN_STAGES for keys that are absent"
+#elif defined(BH_DESIGN_AT_ONCE) && !defined(BH_DESIGN_PRESENT)
+#error "a design with BH_DESIGN_AT_ONCE needs BH_DESIGN_PRESENT for keys that are there"
 #elif defined(BH_DESIGN_LOOKUPS_ONLY) && (defined(BH_DESIGN_STAGES) || defined(BH_DESIGN_REGIONS))
 #error "BH_DESIGN_STAGES and BH_DESIGN_REGIONS are for designs whose operations change tables"
 #elif defined(BH_DESIGN_AIMS) &&                                                                   \

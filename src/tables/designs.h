@@ -8,12 +8,15 @@
  * to be included for each, with the declaration's macros defined, and includes this list. The list is
  * included several times, so it has no guard.
  *
- * A build for tests may have more designs: it defines BH_MORE_DESIGNS as a list of its own.
+ * A build for tests may have more designs: it defines BH_MORE_DESIGNS as a list of its own. With
+ * BH_MORE_ALONE it has these alone.
  */
+#ifndef BH_MORE_ALONE
 #include "tables/dycuckoo/design.h"
 #include "tables/hashfight/design.h"
 #include "tables/dachash/design.h"
 #include "tables/stadium/design.h"
+#endif
 
 #ifdef BH_MORE_DESIGNS
 #include BH_MORE_DESIGNS

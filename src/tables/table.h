@@ -84,8 +84,8 @@ typedef struct bh__scratch {
  * has BH_RUNS_ALIKE. */
 #define BH_HINT_ALIKE 32u
 #define BH_HINT_FAR 64u /* the table has more than BH_FAR_BYTES */
-/* Operations that do not insert look at all of a region together, in a table whose policy sets this and on a target
- * that does so; kernels of lookups are compiled for either (BH_DESIGN_AT_ONCE). */
+/* Operations look at all of a region together, in a table whose policy sets this and on a target that does so; kernels are
+ * compiled for either (BH_DESIGN_AT_ONCE). Those that insert do so where they need no locks. */
 #define BH_HINT_AT_ONCE 128u
 
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))

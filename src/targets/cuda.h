@@ -102,6 +102,15 @@ BH_FN uint64_t bh_load64(const void *p)
     return bh_cuda_share64(value);
 }
 
+BH_FN uint64_t bh_peek64(const void *p)
+{
+    uint64_t value = 0;
+
+    if (bh_cuda_lane() == 0)
+        asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return bh_cuda_share64(value);
+}
+
 BH_FN void bh_store32(void *p, uint32_t value)
 {
     if (BH_CUDA_QUIET)

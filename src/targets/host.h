@@ -43,6 +43,11 @@ BH_FN uint64_t bh_load64(const void *p)
     return bh__atomic_load((const uint64_t *)p, __ATOMIC_ACQUIRE);
 }
 
+BH_FN uint64_t bh_peek64(const void *p)
+{
+    return bh__atomic_load((const uint64_t *)p, __ATOMIC_RELAXED);
+}
+
 BH_FN void bh_store32(void *p, uint32_t value)
 {
     bh__atomic_store((uint32_t *)p, value, __ATOMIC_RELEASE);

@@ -20,13 +20,16 @@
  *                              because a test for NULL costs a kernel 4 to 7 instructions per key
  *   BH_RUNS_ALIKE              1 where slices may have BH_HINT_ALIKE (tables/table.h), which costs a kernel a test
  *                              per key: on a GPU, and where tests run its text
- *   BH_QUIET                   1 where nobody else writes what a step reads: no meta word need be read
- *                              again, no bucket locked, and a step may be given a copy of its region
+ *   BH_QUIET                   1 where nobody else writes what a step reads, or the step knows that it may be old: no
+ *                              meta word need be read again, no bucket locked, and a step may be given a copy of
+ *                              its region
  *
  * Words on shared memory. Each is one access that another thread may interleave
  * with; a target that replays interleavings yields in them.
  *
  *   bh_load32, bh_load64       load with acquire: later accesses stay behind it
+ *   bh_peek64(p)               loads what all threads see, with no order. (With BH_QUIET bh_load64 may answer what
+ *                              was there earlier)
  *   bh_store32, bh_store64     store with release: earlier accesses stay before it
  *   bh_swap_if64(p, old, new)  compare-and-swap: if *p == old store new; 1 if it did. To take a lock
  *                              with: acquire, and ordered behind all acquiring loads before it. One

@@ -4,11 +4,11 @@ static const uint64_t BH_OF_DESIGN(job_bytes)[] = {BH_DESIGN_PASSES(PASS_BYTES)}
 /* Whether a table's large calls may go region by region, on a GPU. */
 static bool BH_OF_DESIGN(has_regions)(const bh_table_options *options)
 {
+    (void)options;
 #ifdef BH_DESIGN_REGIONS
     return BH_DESIGN_WANTS_APART(options) ==
            BH_DESIGN_APART_DEFAULT(options->key_bytes, options->value_bytes);
 #else
-    (void)options;
     return false;
 #endif
 }

@@ -517,6 +517,7 @@ typedef struct fake_design {
     const uint64_t *job_bytes; /* of each pass */
     const uint8_t *how;
     bool (*has_regions)(const bh_table_options *options);
+    fake_by_region *by_region; // NULL: the design has none
 } fake_design;
 
 #define PASS_BYTES(name, text, argument, how) sizeof(argument),
@@ -537,7 +538,7 @@ typedef struct fake_kernels {
     uint32_t key_bytes;
     uint32_t value_bytes;
     bool has_regions;
-    fake_present *present; // or NULL
+    fake_present present;
 } fake_kernels;
 
 static const bh__cuda_kernels *kernels(const bh_table_options *o)
@@ -562,8 +563,9 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
         k->key_bytes = o->key_bytes;
         k->value_bytes = o->value_bytes;
         k->has_regions = design->has_regions(o);
+        k->known.has_regions = k->has_regions;
         k->present = fake_present_of(o);
-        k->known.has_present = k->present != NULL;
+        k->known.has_present = k->present.change != NULL;
         k->known.descriptor_bytes = design->descriptor_bytes;
         k->known.job_bytes = design->job_bytes;
     }
@@ -590,14 +592,19 @@ static void perform_slice(const request *r)
     if (!done)
         abort();
     by_region = r->what != BH_SLICE_FIND && k->has_regions &&
-                fake_by_region(job, k->key_bytes, k->value_bytes, done);
-    if (!by_region && r->what != BH_SLICE_FIND && k->present && !job->names && !job->slice.ops &&
-        (job->few_new || !BH_OP_INSERTS(job->slice.op)))
-        k->present(job, done);
+                k->design->by_region(job, k->key_bytes, k->value_bytes, done);
+    if (!by_region && r->what != BH_SLICE_FIND && k->present.change && !job->names &&
+        !job->slice.ops && (job->few_new || !BH_OP_INSERTS(job->slice.op)))
+        k->present.change(job, done);
+    if (k->present.claim && (job->slice.hints & BH_HINT_AT_ONCE) && !job->slice.ops &&
+        BH_OP_INSERTS(job->slice.op))
+        k->present.claim(job, done);
     for (uint64_t i = 0; i < n && stamps; i++)
         if (done[i]) {
-            stamps[2 * i] = ++ticks;
-            stamps[2 * i + 1] = ++ticks;
+            const uint64_t at = job->names ? job->names[i] : i;
+
+            stamps[2 * at] = ++ticks;
+            stamps[2 * at + 1] = ++ticks;
         }
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;

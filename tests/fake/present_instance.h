@@ -5,11 +5,11 @@
 
 if (o->design == BH_DESIGN_NUMBER && o->key_bytes == BH_KEY_BYTES &&
     o->value_bytes == BH_VALUE_BYTES && BH_DESIGN_WANTS_APART(o) == BH_APART)
-    return BH_DESIGN(fake_present);
+    return BH_DESIGN(fake_both);
 #else
 #include BH_DESIGN_OPS
 
-static void BH_DESIGN(fake_present)(bh__cuda_job *job, uint8_t *done)
+static void BH_DESIGN(fake_change)(bh__cuda_job *job, uint8_t *done)
 {
     for (uint64_t i = 0; i < job->count; i++) {
         bh__slice one = job->slice;
@@ -31,6 +31,47 @@ static void BH_DESIGN(fake_present)(bh__cuda_job *job, uint8_t *done)
         job->slice.assigned += one.assigned;
     }
 }
+
+#ifdef BH_DESIGN_AT_ONCE
+static void BH_DESIGN(fake_claim)(bh__cuda_job *job, uint8_t *done)
+{
+    for (uint64_t i = 0; i < job->count; i++) {
+        const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
+        const int takes = job->room < job->count;
+        bh__slice one = job->slice;
+        bh_answer answer = BH_NEXT;
+        BH_DESIGN(op) op = {0};
+        bh_region region;
+
+        if (done[i])
+            continue;
+        one.hints |= BH_OP_ROUNDS(one.op) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE;
+        one.inserted = one.assigned = 0;
+        one.room = !takes || job->room_taken++ < job->room;
+        region = BH_DESIGN(begin)(&one, &op, at, one.op);
+        while (answer == BH_NEXT)
+            answer = BH_DESIGN(step_claim)(&one, &op, one.op, region.offset, &region);
+        if (answer == BH_DONE) {
+            done[i] = 1;
+            if (one.outcomes)
+                one.outcomes[at] = op.outcome;
+        } else if (takes) {
+            job->room_taken--; /* it is asked for anew */
+        }
+        job->slice.inserted += one.inserted;
+        job->slice.assigned += one.assigned;
+    }
+}
+#endif
+
+static const fake_present BH_DESIGN(fake_both) = {
+    BH_DESIGN(fake_change),
+#ifdef BH_DESIGN_AT_ONCE
+    BH_DESIGN(fake_claim),
+#else
+    NULL,
+#endif
+};
 #endif
 #endif
 

@@ -13,9 +13,10 @@
 #include "sim/support/design.h"
 #include "sim/support/search.h"
 #include "support/check.h"
+#include "targets/target.h"
 
 /* Interleavings in a run without a time, and how many of one scene. */
-#define INTERLEAVINGS 2000000u
+#define INTERLEAVINGS (BH_BRINGS ? 2000000u : 120000u)
 #define OF_ONE_SCENE 20u
 
 static void draw_batch(rng *random, const scene *s, const uint8_t *hot, uint64_t largest,
@@ -61,14 +62,14 @@ static void draw_call(rng *random, const scene *s, const uint8_t *hot, uint64_t 
  * that have the same home come first. */
 static void draw_order(rng *random, uint8_t order[SCENE_KEYS], uint32_t together)
 {
-    static const uint8_t by_home[SCENE_KEYS] = {0, 1, 2, 3, 8, 9, 4, 5, 6, 7, 10, 11};
+    static const uint8_t by_home[] = {0, 1, 2, 3, 8, 9, 4, 5, 6, 7, 10, 11};
 
     for (uint32_t i = 0; i < SCENE_KEYS; i++) {
         // A shuffle: each takes the place of one before it, or its own.
         const uint32_t from = i < together ? 0 : together;
         const uint32_t place = from + (uint32_t)random_below(random, i - from + 1);
         order[i] = order[place];
-        order[place] = by_home[i];
+        order[place] = i < TEST_COUNT(by_home) ? by_home[i] : (uint8_t)i;
     }
 }
 
@@ -81,7 +82,7 @@ static uint16_t draw_design(rng *random)
     while (scene_design_at(designs, NULL) != NULL) {
         designs++;
     }
-    if (random_below(random, 3) == 0) {
+    if (designs > 1 && random_below(random, 3) == 0) {
         (void)scene_design_at(1 + (uint32_t)random_below(random, designs - 1), &number);
     }
     return (uint16_t)number;
@@ -101,12 +102,12 @@ static bool heeds_alike(uint16_t number)
 /* All calls of fibers do one operation, without locks. */
 static void make_alike(rng *random, scene *s)
 {
-    static const uint8_t ops[] = {BH_INSERT, BH_ERASE, BH_UPDATE, BH_FIND_OR_INSERT,
-                                  BH_ADD,    BH_MIN,   BH_MAX};
+    static const uint8_t ops[] = {BH_INSERT,         BH_ERASE, BH_UPDATE, BH_INSERT_NEW,
+                                  BH_FIND_OR_INSERT, BH_ADD,   BH_MIN,    BH_MAX};
     const uint8_t op =
         ops[random_below(random, s->value_bytes > 0 ? TEST_COUNT(ops) : TEST_COUNT(ops) - 3)];
 
-    s->alike = 1;
+    s->alike = (uint8_t)(BH_BRINGS ? 1 : 1 + random_below(random, 2));
     s->ordered = 0;
     for (uint32_t f = 0; f < s->fibers; f++) {
         for (uint32_t c = 0; c < s->fiber[f].count; c++) {
@@ -117,6 +118,32 @@ static void make_alike(rng *random, scene *s)
                 call->element[e].op = op;
             }
         }
+    }
+}
+
+/* The tables of lanes of a GPU are larger. */
+static void draw_gpu_table(rng *random, scene *s)
+{
+    static const uint32_t capacities[] = {1, 1, 1, 17, 17, 60};
+    static const uint8_t percents[] = {0, 50, 95, 100};
+
+    s->capacity = capacities[random_below(random, TEST_COUNT(capacities))];
+    s->max_percent = percents[random_below(random, TEST_COUNT(percents))];
+}
+
+/* They are filled by insertions of all keys from one on, in place of the first calls that are drawn. */
+static void fill_gpu_table(rng *random, scene *s, const uint8_t order[SCENE_KEYS])
+{
+    uint32_t next = 4 + (uint32_t)random_below(random, SCENE_KEYS);
+
+    for (uint32_t c = 0; next < SCENE_KEYS; c++) {
+        scene_call *call = &s->start[c];
+        call->what = SCENE_CALL;
+        for (call->count = 0; call->count < SCENE_ELEMENTS && next < SCENE_KEYS; call->count++) {
+            call->element[call->count] =
+                (scene_element){BH_INSERT, order[next++], random_next(random)};
+        }
+        s->start_count = (uint8_t)(s->start_count > c ? s->start_count : c + 1);
     }
 }
 
@@ -140,6 +167,9 @@ static scene draw_scene(uint64_t seed)
     s.spread = random_below(random, 6) == 0;
     s.max_percent = random_below(random, 2) == 0 ? 95 : 0;
     s.capacity = capacities[random_below(random, TEST_COUNT(capacities))];
+    if (!BH_BRINGS) {
+        draw_gpu_table(random, &s);
+    }
     s.seed = random_below(random, 1000);
 
     // The first four are hot; in half of the scenes they have the same home. What is there at the
@@ -152,6 +182,9 @@ static scene draw_scene(uint64_t seed)
             s.start[c].element[0].op = BH_INSERT;
         }
     }
+    if (!BH_BRINGS) {
+        fill_gpu_table(random, &s, all);
+    }
     // In small scenes a schedule is likelier to hit the one place that matters.
     s.fibers = (uint8_t)(2 + random_below(random, 1 + random_below(random, FIBERS_MOST - 1)));
     calls = 1 + random_below(random, SCENE_CALLS);
@@ -162,7 +195,7 @@ static scene draw_scene(uint64_t seed)
             draw_call(random, &s, all, largest, &s.fiber[f].call[c]);
         }
     }
-    if (heeds_alike(s.design) && random_below(random, 6) == 0) {
+    if (heeds_alike(s.design) && random_below(random, BH_BRINGS ? 6 : 2) == 0) {
         make_alike(random, &s);
     }
     return s;

@@ -689,13 +689,138 @@ static void large_batches_from_many_threads(void **state)
     }
 }
 
+/* --- equal keys of one call ---------------------------------------------------------------- */
+
+#define COPIES 4u
+
+/* What an element brings, and what COPIES of them make when they are added. */
+static uint64_t copy_value(const batch *b, int operation, uint32_t copies)
+{
+    return operation == BH_ADD_FLOAT ? batch_float(b->value_bytes, copies)
+           : operation == BH_ADD     ? copies
+                                     : 1;
+}
+
+/* Each key comes several times, `distance` elements apart: on a GPU that is in one warp, in one block, or in blocks
+ * that run at the same time. */
+static void fill_copies(batch *b, int operation, uint64_t distance, uint64_t salt)
+{
+    for (uint64_t i = 0; i < b->n; i++) {
+        const uint64_t k = i / (COPIES * distance) * distance + i % distance;
+        batch_set(b, i, (k + salt) * UINT64_C(0x9e3779b1), copy_value(b, operation, 1));
+    }
+}
+
+static void check_copies(bh_table *table, const batch *b, int operation, uint64_t distance)
+{
+    for (uint64_t first = 0; first < b->n; first += COPIES * distance)
+        for (uint64_t k = 0; k < distance; k++) {
+            uint32_t inserted = 0;
+            for (uint64_t c = 0; c < COPIES; c++)
+                inserted += b->outcomes[first + c * distance + k] == BH_INSERTED;
+            check(inserted == 1, "operation %d, %llu apart: a key was inserted %u times", operation,
+                  (unsigned long long)distance, inserted);
+        }
+    check(table_stats(table).keys == b->n / COPIES, "the table counts %llu keys",
+          (unsigned long long)table_stats(table).keys);
+}
+
+/* A call of equal keys, and what it leaves. */
+static void meet(bh_table *table, batch *b, int operation, uint64_t distance, uint64_t salt)
+{
+    fill_copies(b, operation, distance, salt);
+    check_status(batch_call(table, operation, b), BH_OK);
+    check_copies(table, b, operation, distance);
+    check_status(batch_call(table, BH_FIND, b), BH_OK);
+    batch_check_all(b, BH_FOUND);
+    for (uint64_t k = 0; k < b->n; k++)
+        check(batch_value(b, k) == copy_value(b, operation, COPIES),
+              "operation %d: a value is %llu", operation, (unsigned long long)batch_value(b, k));
+}
+
+/* Of the elements of one call that bring one key one inserts it, and the others find it: in an empty table, and in one from
+ * which as many keys have been erased. */
+static void equal_keys_of_one_call(void **state)
+{
+    static const uint64_t distances[] = {1, 8, 32, 512, 8192, 32768};
+    static const int operations[] = {BH_INSERT, BH_INSERT_NEW, BH_ADD, BH_FIND_OR_INSERT,
+                                     BH_ADD_FLOAT};
+    static const test_widths widths[] = {{4, 4}, {8, 8}, {8, 4}};
+    const uint64_t n = test_on_gpu() ? 1 << 19 : 1 << 17;
+    (void)state;
+    for (size_t w = 0; w < TEST_COUNT(widths); w++) {
+        const uint32_t key_bytes = widths[w].key_bytes, value_bytes = widths[w].value_bytes;
+        bh_table *table = table_new(context, key_bytes, value_bytes, n / COPIES);
+        batch b = batch_new(key_bytes, value_bytes, n);
+        for (size_t i = 0; i < TEST_COUNT(distances) * TEST_COUNT(operations); i++) {
+            const uint64_t distance = distances[i / TEST_COUNT(operations)];
+            const int operation = operations[i % TEST_COUNT(operations)];
+            check_status(bh_clear(table), BH_OK);
+            meet(table, &b, operation, distance, i * n);
+            check_status(batch_call(table, BH_ERASE, &b), BH_OK);
+            meet(table, &b, operation, distance, i * n + n / 2);
+        }
+        bh_table_destroy(table);
+        batch_free(&b);
+    }
+}
+
+/* Equal keys, more than there is room for, in a table that may not grow and is filled to its last slot: searches are long,
+ * and each key that is there has all that was added to it. */
+static void equal_keys_and_no_room(void **state)
+{
+    const uint64_t n = test_on_gpu() ? 1 << 19 : 1 << 15;
+    bh_table_options options = table_options(4, 4, n / COPIES / 2);
+    batch b = batch_new(4, 4, n);
+    uint64_t inserted = 0;
+    bh_table *table;
+    (void)state;
+    if (options.design != BH_STADIUM || options.stadium.table_memory == BH_TABLE_MEMORY_HOST) {
+        batch_free(&b);
+        return; // others are never as full
+    }
+    options.max_fill = 1;
+    options.min_fill = -1;
+    options.stadium.table_memory = BH_TABLE_MEMORY_DEVICE;
+    table = table_with(context, &options);
+    options.max_device_bytes = options.max_host_bytes = table_stats(table).bytes_total;
+    bh_table_destroy(table);
+    table = table_with(context, &options);
+    fill_copies(&b, BH_ADD, 512, 1);
+    check_status(batch_call(table, BH_ADD, &b), BH_ERR_FULL);
+    for (uint64_t i = 0; i < n; i++)
+        inserted += b.outcomes[i] == BH_INSERTED;
+    check(inserted == table_stats(table).keys && inserted >= n / COPIES / 2,
+          "%llu keys were inserted, and the table counts %llu", (unsigned long long)inserted,
+          (unsigned long long)table_stats(table).keys);
+    {
+        pairs all = table_pairs(table, 4, 4, n / COPIES);
+        uint64_t done = 0, sum = 0;
+        for (uint64_t i = 0; i < n; i++)
+            done += b.outcomes[i] == BH_INSERTED || b.outcomes[i] == BH_ASSIGNED;
+        for (uint64_t i = 0; i < all.count; i++)
+            sum += all.values[i];
+        check(all.count == inserted && sum == done, "%llu keys have %llu, and %llu were added",
+              (unsigned long long)all.count, (unsigned long long)sum, (unsigned long long)done);
+        pairs_free(&all);
+    }
+    bh_table_destroy(table);
+    batch_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact),       cmocka_unit_test(insertions_and_erasures_balance),
-        cmocka_unit_test(one_winner),           cmocka_unit_test(readers_never_miss),
-        cmocka_unit_test(crowded_lines),        cmocka_unit_test(whole_table_beside_batches),
-        cmocka_unit_test(clear_beside_batches), cmocka_unit_test(large_batches_from_many_threads),
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(insertions_and_erasures_balance),
+        cmocka_unit_test(one_winner),
+        cmocka_unit_test(readers_never_miss),
+        cmocka_unit_test(crowded_lines),
+        cmocka_unit_test(whole_table_beside_batches),
+        cmocka_unit_test(clear_beside_batches),
+        cmocka_unit_test(large_batches_from_many_threads),
+        cmocka_unit_test(equal_keys_of_one_call),
+        cmocka_unit_test(equal_keys_and_no_room),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

@@ -5,7 +5,7 @@
  * (BH_SCHEDULE_REGIONS): tables that are filled until many keys need another bucket, or one of
  * those who live in theirs has to leave it; of every width; with keys that come several times, that
  * are there, that are not; with room for all and for fewer; and after their keys were turned over.
- * What no answer would show at once is read from the table's memory: whether all who are guests are
+ * What no answer would show at once is read from DyCuckoo's memory: whether all who are guests are
  * known as guests, and counted where they are at home.
  */
 #include <stdlib.h>
@@ -32,8 +32,12 @@ static const struct {
     uint32_t key_bytes, value_bytes;
 } widths[] = {{4, 0}, {4, 4}, {4, 8}, {8, 0}, {8, 4}, {8, 8}};
 
+/* The designs that go by region. */
+static const bh_design designs[] = {BH_DYCUCKOO, BH_STADIUM};
+
 /* A call's arrays, and what the table should hold. */
 typedef struct work {
+    bh_design design;
     uint32_t key_bytes, value_bytes;
     uint64_t room;
     unsigned char *keys, *values;
@@ -157,6 +161,8 @@ static void check_structure(const work *w)
     const bh_dy_geometry *g = w->table->policy->geometry(w->table);
     structure all;
 
+    if (w->design != BH_DYCUCKOO)
+        return;
     for (uint32_t s = 0; s < g->subtables; s++) {
         const uint64_t buckets = bh_dy_buckets(g, s);
 
@@ -204,7 +210,7 @@ static void begin(work *w, uint32_t which, uint64_t capacity, double max_fill, u
     w->values = test_allocate(room * 8);
     w->outcomes = test_allocate(room);
     options = table_options(w->key_bytes, w->value_bytes, capacity);
-    options.design = BH_DYCUCKOO;
+    options.design = w->design;
     options.schedule = BH_SCHEDULE_REGIONS;
     options.max_fill = max_fill;
     options.min_fill = -1;
@@ -335,27 +341,30 @@ static void every_width(void **state)
     work w = {.context = context_new(0, NULL, NULL)};
     (void)state;
 
-    for (uint32_t which = 0; which < TEST_COUNT(widths); which++) {
-        operations(&w, which);
-        turned_over(&w, which);
-        several(&w, which);
-        one_key(&w, which);
+    for (uint32_t d = 0; d < TEST_COUNT(designs); d++) {
+        w.design = designs[d];
+        for (uint32_t which = 0; which < TEST_COUNT(widths); which++) {
+            operations(&w, which);
+            turned_over(&w, which);
+            several(&w, which);
+            one_key(&w, which);
+        }
     }
     bh_context_destroy(w.context);
 }
 
 /* The table may not grow: who finds room is there, and who does not is marked so. */
-static void a_full_table(void **state)
+static void a_full_table_of(bh_design design)
 {
-    work w = {.context = context_new(0, NULL, NULL)};
+    work w = {.design = design, .context = context_new(0, NULL, NULL)};
     const uint64_t n = test_scaled(KEYS);
     uint64_t inserted = 0;
     bh_table_options options = table_options(4, 4, n);
-    (void)state;
 
     begin(&w, 1, n, 0.9, 2 * n);
-    options.design = BH_DYCUCKOO;
+    options.design = design;
     options.schedule = BH_SCHEDULE_REGIONS;
+    options.stadium.table_memory = BH_TABLE_MEMORY_DEVICE;
     options.max_fill = 0.9;
     options.max_device_bytes = table_stats(w.table).bytes_total;
     bh_table_destroy(w.table);
@@ -378,12 +387,18 @@ static void a_full_table(void **state)
     bh_context_destroy(w.context);
 }
 
-/* So many that there are parts of regions. */
-static void many(void **state)
+static void a_full_table(void **state)
 {
-    work w = {.context = context_new(0, NULL, NULL)};
-    const uint64_t n = test_scaled(MANY_KEYS);
     (void)state;
+    for (uint32_t d = 0; d < TEST_COUNT(designs); d++)
+        a_full_table_of(designs[d]);
+}
+
+/* So many that there are parts of regions. */
+static void many_of(bh_design design)
+{
+    work w = {.design = design, .context = context_new(0, NULL, NULL)};
+    const uint64_t n = test_scaled(MANY_KEYS);
 
     begin(&w, 1, 2 * n, 0.9, n);
     for (uint64_t i = 0; i < 2; i++) {
@@ -408,17 +423,23 @@ static void many(void **state)
     bh_context_destroy(w.context);
 }
 
+static void many(void **state)
+{
+    (void)state;
+    for (uint32_t d = 0; d < TEST_COUNT(designs); d++)
+        many_of(designs[d]);
+}
+
 /* Calls so large that a sample says whether they bring new keys, onto a table that has no room for as
  * many: none is new, every other one is. Their arrays lie on the device: of others parts are smaller
  * than that, and no smaller calls are asked for a sample. */
-static void a_sample(void **state)
+static void a_sample_of(bh_design design)
 {
     const uint64_t n = SAMPLED_KEYS, news[] = {0, n / 2};
-    work w = {.context = context_new(0, NULL, NULL)};
+    work w = {.design = design, .context = context_new(0, NULL, NULL)};
     void *keys = place_allocate(PLACE_DEVICE, n * 4), *values = place_allocate(PLACE_DEVICE, n * 4);
     void *outcomes = place_allocate(PLACE_DEVICE, n);
     uint64_t count = n;
-    (void)state;
 
     begin(&w, 1, n, 0.9, n);
     fill(&w, 0, n, 0, 1);
@@ -451,6 +472,13 @@ static void a_sample(void **state)
     place_free(PLACE_DEVICE, keys);
     place_free(PLACE_DEVICE, values);
     place_free(PLACE_DEVICE, outcomes);
+}
+
+static void a_sample(void **state)
+{
+    (void)state;
+    for (uint32_t d = 0; d < TEST_COUNT(designs); d++)
+        a_sample_of(designs[d]);
 }
 
 static int regions_start(void **state)

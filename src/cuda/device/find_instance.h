@@ -6,15 +6,25 @@
 
 #include "cuda/device/look.h"
 
+/* Elements that a lane takes in turn, and blocks. */
+static uint32_t BH_GPU(look_rounds)(const bh__gpu *gpu, uint64_t count)
+{
+    const uint32_t most = bh__gpu_rounds(gpu, count);
+
+    return most < BH_DESIGN_IN_TURN ? most : BH_DESIGN_IN_TURN;
+}
+
+static unsigned BH_GPU(look_blocks)(const bh__gpu *gpu, uint64_t count)
+{
+    return bh__gpu_blocks(bh__gpu_warps(count, BH_GPU(look_rounds)(gpu, count)) * 32);
+}
+
 /* Launches a kernel of look.h or present.h. */
 static int BH_GPU(launch_look)(void (*kernel)(bh__cuda_job *, uint32_t), bh__gpu *gpu,
                                bh__cuda_job *job, uint64_t count)
 {
-    const uint32_t most = bh__gpu_rounds(gpu, count);
-    const uint32_t rounds = most < BH_DESIGN_IN_TURN ? most : BH_DESIGN_IN_TURN;
-    const unsigned blocks = bh__gpu_blocks(bh__gpu_warps(count, rounds) * 32);
-
-    kernel<<<blocks, BH_CUDA_BLOCK, 0, gpu->stream>>>(job, rounds);
+    kernel<<<BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+        job, BH_GPU(look_rounds)(gpu, count));
     return (int)cudaGetLastError();
 }
 
@@ -44,6 +54,21 @@ int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints
     (void)hints;
     return BH_GPU(launch_look)(
         BH_OP_ERASES(op) ? BH_DESIGN(present_erase) : BH_DESIGN(present_change), gpu, job, count);
+}
+#endif
+
+#ifdef BH_DESIGN_AT_ONCE
+#include "cuda/device/claim.h"
+
+int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage)
+{
+    void (*const kernel)(bh__cuda_job *, uint32_t, int) =
+        op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
+    const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
+
+    kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+        job, BH_GPU(look_rounds)(gpu, count), stage);
+    return bh__gpu_listed(gpu, job, stage);
 }
 #endif
 

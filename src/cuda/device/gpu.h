@@ -67,9 +67,21 @@ static inline uint64_t bh__gpu_warps(uint64_t count, uint32_t rounds)
     return (count + 32 * (uint64_t)rounds - 1) / (32 * (uint64_t)rounds);
 }
 
-/* The stage that begins with elements whose keys are absent (present.h). They come from the list that later has
+/* The stage that begins with elements whose keys are absent (present.h), or that a schedule by region has left. They come from the list that later has
  * those of the stage BH_CUDA_BOTH_FULL (job.h). */
 #define BH__CUDA_ABSENT 2
+
+/* To be called behind the launch of a stage that begins with elements in a list, or (`stage` 0) with all: answers
+ * whether the launch was refused, and empties the list. Negative: what was launched may run (module.h). */
+static inline int bh__gpu_listed(bh__gpu *gpu, bh__cuda_job *job, int stage)
+{
+    const int error = (int)cudaGetLastError();
+
+    if (error || !stage)
+        return error;
+    return -(int)cudaMemsetAsync(&job->parked_count[stage - 1], 0, sizeof job->parked_count[0],
+                                 gpu->stream);
+}
 
 typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 typedef int bh__gpu_pass(bh__gpu *gpu, void *job, uint64_t items);
@@ -92,6 +104,8 @@ typedef struct bh__gpu_kernels {
     /* Acts on keys that are there, or NULL; and the stages, for the elements that it leaves. */
     int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
     int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count, int stage);
+    /* The first stage of insertions into tables with BH_HINT_AT_ONCE, or NULL. */
+    int (*claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 

@@ -46,6 +46,10 @@
 #define BH_LOOK_REGION ((uint32_t)(BH_DESIGN_REGION))
 #define BH_LOOK_PLACE (BH_LOOK_REGION / 16 % 2 ? BH_LOOK_REGION : BH_LOOK_REGION + 16)
 
+/* What the elements of a kernel do: they look their keys up; act on those that are there (present.h); insert theirs
+ * (claim.h). */
+typedef enum bh_look { BH_LOOK_FIND, BH_LOOK_PRESENT, BH_LOOK_CLAIM } bh_look;
+
 /* Copies the region of each lane, `bytes` from the address `region` on, to the lane's place, and waits; a
  * lane whose `region` is 0 has none. All lanes of the warp come here; `bytes` is a constant. */
 BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
@@ -100,20 +104,25 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
     }
 }
 
-/* The step of a lookup or, with `acts`, of a change of a key that is there (present.h). */
-BH_FN bh_answer BH_DESIGN(look_step)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t kind, int acts,
-                                     uint64_t line, bh_region *region)
+/* A step of an element. */
+BH_FN bh_answer BH_DESIGN(look_step)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t kind,
+                                     bh_look how, uint64_t line, bh_region *region)
 {
 #ifdef BH_DESIGN_PRESENT
-    if (acts)
+    if (how == BH_LOOK_PRESENT)
         return BH_DESIGN(step_present)(slice, op, kind, line, region);
+#endif
+#ifdef BH_DESIGN_AT_ONCE
+    if (how == BH_LOOK_CLAIM)
+        return BH_DESIGN(step_claim)(slice, op, kind, line, region);
 #endif
     return BH_DESIGN(step)(slice, op, BH_FIND, line, region);
 }
 
 /* The end of a lane's element, which `ends`. All lanes of the warp come here. */
 BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const BH_DESIGN(op) *op,
-                               uint32_t kind, int acts, uint32_t at, bh_answer answer, int ends)
+                               uint32_t kind, bh_look how, int room, uint32_t at, bh_answer answer,
+                               int ends)
 {
     const int stalls = ends && answer == BH_STALL;
 
@@ -121,10 +130,17 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
         slice->outcomes[at] = op->outcome;
     /* The host brings the values of missing keys, which stay as they were. The word is read before it is
      * written: it is in the L1 cache, and otherwise each warp with a missing key would store to one place. */
-    if (!acts && ends && op->outcome == BH_MISSING && !job->missing)
+    if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
-    if (acts && BH_OP_INSERTS(kind) && __any_sync(0xffffffffu, stalls))
-        bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, stalls);
+    if (how != BH_LOOK_FIND && BH_OP_INSERTS(kind) && __any_sync(0xffffffffu, stalls))
+        bh_cuda_park(job, how == BH_LOOK_CLAIM ? BH_CUDA_HOME_FULL : BH__CUDA_ABSENT, at, room,
+                     stalls);
+}
+
+/* The end of the elements from `first` on that a warp takes at a time. */
+BH_FN uint32_t BH_DESIGN(look_end_of)(uint32_t first, uint32_t each, uint32_t count)
+{
+    return first + 32 * each < count ? first + 32 * each : count;
 }
 
 /*
@@ -137,21 +153,27 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
  *
  * With one round a warp takes as long as its longest search. Where searches differ in length (in Stadium hashing most
  * end after one line or two, few of them after several) most lanes would wait most of the time. This is the idea of
- * collaborative lanes (Khorasani and others, Stadium hashing), for lookups and without parking: what is not done stays
- * in its lane. `acts` is a constant.
+ * collaborative lanes (Khorasani and others, Stadium hashing), without parking: what is not done stays in its lane.
+ * `how` is a constant. Elements are all of the slice or, where a stage begins with them, those in its list (kernels.h);
+ * insertions go on with others as long as there are some, because the host does not know how many are listed. A slice
+ * has at most 2^30 elements.
  */
-BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t kind, int acts,
-                                   uint32_t rounds, unsigned char *place)
+BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t kind, bh_look how,
+                                   int stage, uint32_t rounds, unsigned char *place)
 {
-    const uint32_t each = BH_DESIGN_IN_TURN > 1 ? rounds : 1; /* often a constant */
-    const uint64_t warp = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / 32;
-    const uint64_t most = (warp + 1) * 32 * each;
-    const uint32_t end = (uint32_t)(most < job->count ? most : job->count);
-    uint32_t next = (uint32_t)warp * 32 * each; /* the first element that no lane has taken */
+    const uint32_t count = (uint32_t)(stage ? job->parked_count[stage - 1] : job->count);
+    const uint32_t *const names = stage ? job->parked[stage - 1] : job->names;
+    const uint32_t spread = count / (gridDim.x * blockDim.x) + 1;
+    const uint32_t each = BH_DESIGN_IN_TURN == 1     ? 1 /* a constant */
+                          : stage && spread < rounds ? spread
+                                                     : rounds;
+    uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 32 * each;
+    uint32_t end = BH_DESIGN(look_end_of)(first, each, count);
+    uint32_t next = first; /* the first element that no lane has taken */
     BH_DESIGN(op) op;
     bh_region region = {0, BH_LOOK_REGION, BH_TIER_NEAR};
     uint32_t at = 0;
-    int looks = 0;
+    int looks = 0, room = 0;
 
     for (;;) {
         const uint32_t idle = __ballot_sync(0xffffffffu, !looks);
@@ -159,11 +181,22 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
         uint64_t line;
         int ends;
 
+        if (how == BH_LOOK_CLAIM && next >= end && first < count) {
+            first += gridDim.x * blockDim.x * each;
+            next = first < count ? first : next;
+            end = first < count ? BH_DESIGN(look_end_of)(first, each, count) : end;
+        }
         if (next < end && idle) {
             const uint32_t i = next + bh_count(idle & ((1u << threadIdx.x % 32) - 1));
+            const int begins = !looks && i < end;
 
-            if (!looks && i < end) {
-                at = job->names ? job->names[i] : i;
+            if (how == BH_LOOK_CLAIM) {
+                const int has = bh_cuda_has_room(job, begins);
+
+                room = begins ? has : room;
+            }
+            if (begins) {
+                at = names ? names[i] & ~BH_CUDA_PARKED_ROOM : i;
                 region = BH_DESIGN(begin)(slice, &op, at, kind);
                 looks = 1;
             }
@@ -172,10 +205,12 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
             break;
         }
         line = BH_DESIGN(look_bring)(place, region, looks);
+        if (how == BH_LOOK_CLAIM)
+            slice->room = (uint64_t)room;
         if (looks)
-            answer = BH_DESIGN(look_step)(slice, &op, kind, acts, line, &region);
+            answer = BH_DESIGN(look_step)(slice, &op, kind, how, line, &region);
         ends = looks && (answer == BH_DONE || answer == BH_STALL);
-        BH_DESIGN(look_end)(job, slice, &op, kind, acts, at, answer, ends);
+        BH_DESIGN(look_end)(job, slice, &op, kind, how, room, at, answer, ends);
         looks = looks && !ends;
         __syncwarp(); /* a place must not be written before all have read the region in it */
     }
@@ -197,7 +232,8 @@ BH_FN void BH_DESIGN(look_keys)(bh__cuda_job *job, uint32_t rounds, uint32_t hin
     bh__slice slice = job->slice;
 
     slice.hints = hints;
-    BH_DESIGN(look_in_turn)(job, &slice, BH_FIND, 0, rounds, places[threadIdx.x]);
+    BH_DESIGN(look_in_turn)(job, &slice, BH_FIND, BH_LOOK_FIND, BH_CUDA_FRESH, rounds,
+                            places[threadIdx.x]);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)

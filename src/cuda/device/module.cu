@@ -321,8 +321,9 @@ static bh__gpu_kernels with(const bh__gpu_kernels *kernels, const bh__gpu_schedu
 
     all.by_region = nullptr;
     all.find_at_once = nullptr;
+    all.claim = nullptr;
     all.present = nullptr;
-    all.known.has_present = 0;
+    all.known.has_present = all.known.has_regions = 0;
     for (int i = 0; i < BH_SLICE_KINDS; i++)
         all.slice[i] = schedule->slice[i];
     return all;
@@ -351,6 +352,25 @@ static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind, u
     return !BH_OP_INSERTS(known->slice.op) || (known->few_new && n >= BH_CUDA_SIFT_LEAST);
 }
 
+/* Whether insertions claim places without locks. */
+static int claims(const bh__gpu_kernels *k, const bh__cuda_job *known, uint64_t n)
+{
+    return k->claim && !known->slice.ops && BH_OP_INSERTS(known->slice.op) &&
+           n >= BH_CUDA_SIFT_LEAST && (known->slice.hints & BH_HINT_AT_ONCE);
+}
+
+/* The stages, of all elements or of those in the list of a stage. */
+static int stages(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind, bh__cuda_job *job,
+                  const bh__cuda_job *known, uint64_t n, int stage)
+{
+    int error;
+
+    if (!claims(k, known, n))
+        return k->stages[kind](gpu, job, n, stage);
+    error = k->claim(gpu, job, known->slice.op, n, stage);
+    return error ? error : -k->rest[kind](gpu, job, n);
+}
+
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
                  bh__cuda_job *job, const bh__cuda_job *known, uint64_t n)
 {
@@ -363,8 +383,14 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
         return error;
     if (k->by_region && k->rest[kind] && kind != BH_SLICE_ERASE && kind != BH_SLICE_FIND) {
         error = k->by_region(gpu, job, known, n);
+        if (error == 0 && k->claim)
+            error = stages(gpu, k, kind, job, known, n, BH__CUDA_ABSENT);
+        else if (error == 0)
+            error = k->rest[kind](gpu, job, n);
+        else if (error != BH_GPU_DECLINED)
+            return error;
         if (error != BH_GPU_DECLINED)
-            return error ? error : -k->rest[kind](gpu, job, n);
+            return error > 0 ? -error : error;
     }
     if (kind == BH_SLICE_FIND && k->find_at_once && (known->slice.hints & BH_HINT_AT_ONCE))
         return k->find_at_once(gpu, job, n);
@@ -372,9 +398,11 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
         error = k->present(gpu, job, known->slice.op, known->slice.hints, n);
         if (error || !BH_OP_INSERTS(known->slice.op))
             return error;
-        error = k->stages[kind](gpu, job, n, BH__CUDA_ABSENT);
+        error = stages(gpu, k, kind, job, known, n, BH__CUDA_ABSENT);
         return error > 0 ? -error : error;
     }
+    if (claims(k, known, n))
+        return stages(gpu, k, kind, job, known, n, 0);
     return k->slice[kind](gpu, job, n);
 }
 

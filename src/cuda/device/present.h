@@ -41,7 +41,8 @@ BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind, uint32_t rounds,
 
     slice.hints = BH_HINT_ALIKE | hints;
     slice.erased = slice.assigned = 0;
-    BH_DESIGN(look_in_turn)(job, &slice, kind, 1, rounds, places[threadIdx.x]);
+    BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_PRESENT, BH_CUDA_FRESH, rounds,
+                            places[threadIdx.x]);
     if (BH_OP_ERASES(kind))
         bh_cuda_enter_block(&job->slice.erased, slice.erased);
     else if (!BH_OP_KEEPS(kind))

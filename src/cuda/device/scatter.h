@@ -25,7 +25,7 @@
  * A scatter does not count beforehand how many rows each part gets. A part has room for the expected number
  * and six times the square root of that (six standard deviations), because a hash spreads keys as chance
  * would. When many elements have few different keys that is not enough; a row that finds no room in its part
- * is listed for the stage of kernels.h that carries elements from their beginning. Each block of a scatter
+ * is listed for the stages that carry elements from their beginning. Each block of a scatter
  * first sorts 4,096 rows by their parts in shared memory, so that they are written some 16 at a time.
  *
  * Outcomes would be stores to random places. So the schedule writes the outcome that it presumes of most
@@ -111,13 +111,74 @@ static inline int bh_scatter_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8
                : 0;
 }
 
-/* Lists an element for the stage that carries it from its beginning to its end: it is not done.
- * `room`: whether there is room for its key. */
+/* The list of elements that are not done: for the stage that carries them from their beginning to their end or, where a
+ * design has one that claims places (claim.h), for that. */
+#ifdef BH_DESIGN_AT_ONCE
+#define BH_SCATTER_LIST BH__CUDA_ABSENT
+#else
+#define BH_SCATTER_LIST BH_CUDA_HOME_FULL
+#endif
+
+/* Lists an element that is not done. `room`: whether there is room for its key. */
 BH_FN void bh_scatter_list(bh__cuda_job *job, uint64_t place, uint32_t at, int room)
 {
-    job->parked[BH_CUDA_HOME_FULL - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
+    job->parked[BH_SCATTER_LIST - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
     if (job->slice.outcomes)
         job->slice.outcomes[at] = BH_NOT_DONE;
+}
+
+/* An entry of a region's `order`: the row's number and, above it, what the design notes of the row: a tag of 3 bits and,
+ * when it was not done, a mark. */
+#define BH_SCATTER_NUMBER 0xfffu
+#define BH_SCATTER_TAG_SHIFT 12
+#define BH_SCATTER_MARK 0x8000u
+
+/*
+ * Sorts the rows of a region by bucket, by all THREADS threads of a block: the entries of bucket b are then
+ * order[start[b]] and those behind it, up to start[b + 1]. `start`, which has BUCKETS + 1 elements, is 0 before;
+ * BUCKETS is a multiple of THREADS, ROWS is how many rows there may be. spot_of(i) answers row i's bucket, below
+ * 4,096, and above it the tag.
+ */
+template <uint32_t THREADS, uint32_t BUCKETS, uint32_t ROWS, typename spots>
+static __device__ __forceinline__ void bh_scatter_sort(uint32_t *start, uint16_t *order,
+                                                       uint32_t rows, spots spot_of)
+{
+    enum { EACH = (ROWS + THREADS - 1) / THREADS, OF_THREAD = BUCKETS / THREADS };
+    typedef cub::BlockScan<uint32_t, THREADS> scan;
+    __shared__ typename scan::TempStorage scanning;
+    const uint32_t lane = threadIdx.x;
+    uint32_t spot[EACH]; /* bucket, tag, and which of the bucket's rows */
+    uint32_t counts[OF_THREAD];
+
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint32_t i = k * THREADS + lane;
+
+        if (i >= rows)
+            continue;
+        spot[k] = spot_of(i);
+        spot[k] |= atomicAdd(&start[spot[k] & BH_SCATTER_NUMBER], 1) << 16;
+    }
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < OF_THREAD; k++)
+        counts[k] = start[lane * OF_THREAD + k];
+    scan(scanning).ExclusiveSum(counts, counts);
+#pragma unroll
+    for (uint32_t k = 0; k < OF_THREAD; k++)
+        start[lane * OF_THREAD + k] = counts[k];
+    if (lane == 0)
+        start[BUCKETS] = rows;
+    __syncthreads();
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint32_t i = k * THREADS + lane;
+
+        if (i < rows)
+            order[start[spot[k] & BH_SCATTER_NUMBER] + (spot[k] >> 16)] =
+                (uint16_t)(i | (spot[k] & 7u << BH_SCATTER_TAG_SHIFT));
+    }
+    __syncthreads();
 }
 
 /*
@@ -162,6 +223,65 @@ static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, bh__arena *a, uint
         (uint32_t *)bh__pointer(bh__cut(a, rows > least ? rows : least, row_bytes));
     plan->parts[1].rows =
         (uint32_t *)bh__pointer(bh__cut(a, plan->parts[1].count * plan->parts[1].room, row_bytes));
+}
+
+/*
+ * Runs a schedule by region: `first` launches what brings the elements to their regions and does most of them, and
+ * `second` what follows; both answer an error. The first `counters` bytes of the memory are 0 before. Answers as
+ * bh__cuda_module's slice(): a negative error when the first has run and the second was refused. Outcomes never say more
+ * than was done: presumed ones are taken back.
+ */
+template <typename first_phase, typename second_phase>
+static int bh_scatter_perform(bh__gpu *gpu, const bh__cuda_job *known, void *memory,
+                              uint64_t counters, uint64_t count, first_phase first,
+                              second_phase second)
+{
+    int error = (int)cudaMemsetAsync(memory, 0, counters, gpu->stream), unmarked;
+
+    if (error)
+        return error;
+    error = bh_scatter_mark(gpu, known, bh_scatter_presumed(known, count), count);
+    if (!error)
+        error = first();
+    if (!error) {
+        error = -second();
+        if (!error)
+            return 0;
+    }
+    unmarked = bh_scatter_mark(gpu, known, BH_NOT_DONE, count);
+    return unmarked && error > 0 ? -error : error;
+}
+
+/* A slice for a schedule by region, or BH_GPU_DECLINED: plan(memory, &plan) says whether it is one and, in plan.bytes,
+ * what memory it needs; fits() whether the GPU can run it; perform(plan, memory) runs it. */
+template <typename plan_type, typename planner, typename condition, typename performer>
+static int bh_scatter_run(bh__gpu *gpu, planner plan, condition fits, performer perform)
+{
+    plan_type p;
+    void *memory = nullptr;
+    int error;
+
+    if (!plan(nullptr, &p))
+        return BH_GPU_DECLINED;
+    if (!fits() ||
+        cudaMallocFromPoolAsync(&memory, p.bytes, gpu->pool[BH_MEMORY_CALL], gpu->stream)) {
+        (void)cudaGetLastError();
+        return BH_GPU_DECLINED;
+    }
+    (void)plan(memory, &p);
+    error = perform(&p, memory);
+    (void)cudaFreeAsync(memory, gpu->stream);
+    return error;
+}
+
+/* As many blocks as run at a time, which each take region after region. */
+template <typename kernel>
+static unsigned bh_scatter_blocks(const bh__gpu *gpu, kernel *of, uint32_t threads, size_t bytes)
+{
+    int each = 0;
+
+    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, of, (int)threads, bytes);
+    return gpu->processors * (unsigned)(each > 0 ? each : 1);
 }
 
 #endif
@@ -300,7 +420,7 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
         if (place < to.room)
             ((BH_SCATTER(row) *)to.rows)[(first_part + part) * to.room + place] = *row;
         else
-            bh_scatter_list(job, bh_cuda_take(&job->parked_count[BH_CUDA_HOME_FULL - 1], 1),
+            bh_scatter_list(job, bh_cuda_take(&job->parked_count[BH_SCATTER_LIST - 1], 1),
                             row->word[BH_SCATTER_INDEX],
                             bh_cuda_has_room(job, BH_OP_INSERTS(slice.op)));
     }

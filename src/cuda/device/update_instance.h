@@ -18,6 +18,14 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
 #if BH_APART == BH_CUDA_APART
 #include "cuda/device/kernels.h"
 
+#undef BH_HAS_REGIONS
+#if defined(BH_DESIGN_REGIONS) && !defined(BH_CUDA_STAMPS) &&                                      \
+    BH_APART == BH_DESIGN_APART_DEFAULT(BH_KEY_BYTES, BH_VALUE_BYTES)
+#define BH_HAS_REGIONS 1
+#else
+#define BH_HAS_REGIONS 0
+#endif
+
 #define BH_GPU(name) BH_DESIGN(gpu_##name)
 
 #ifdef BH_DESIGN_STAGES
@@ -58,10 +66,7 @@ int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
                                                                                                    \
         BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,        \
                                       gpu->stream>>>(job, rounds, stage);                          \
-        error = (int)cudaGetLastError();                                                           \
-        if (!error && stage)                                                                       \
-            error = -(int)cudaMemsetAsync(&job->parked_count[stage - 1], 0,                        \
-                                          sizeof job->parked_count[0], gpu->stream);               \
+        error = bh__gpu_listed(gpu, job, stage);                                                   \
         return error ? error : -BH_GPU(rest_##kind)(gpu, job, count);                              \
     }                                                                                              \
                                                                                                    \
@@ -103,10 +108,11 @@ int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
 int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
+int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
 int BH_GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
 
 const bh__gpu_kernels BH_GPU(all) = {
-    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes), BH_HAS_PRESENT},
+    .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes), BH_HAS_PRESENT, BH_HAS_REGIONS},
     .slice =
         {
             [BH_SLICE_FIND] = BH_GPU(find),
@@ -120,8 +126,7 @@ const bh__gpu_kernels BH_GPU(all) = {
 #endif
     .pass = BH_DESIGN(launches),
     .survey = BH_GPU(survey),
-#if defined(BH_DESIGN_REGIONS) && !defined(BH_CUDA_STAMPS) &&                                      \
-    BH_APART == BH_DESIGN_APART_DEFAULT(BH_KEY_BYTES, BH_VALUE_BYTES)
+#if BH_HAS_REGIONS
     .by_region = BH_GPU(by_region),
 #endif
 #ifdef BH_DESIGN_STAGES
@@ -144,6 +149,9 @@ const bh__gpu_kernels BH_GPU(all) = {
             [BH_SLICE_ADD] = BH_GPU(stages_add),
             [BH_SLICE_MIXED] = BH_GPU(stages_mixed),
         },
+#endif
+#if defined(BH_DESIGN_AT_ONCE) && !defined(BH_CUDA_STAMPS)
+    .claim = BH_GPU(claim),
 #endif
     .has_compared_widths = BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
 };

@@ -6,8 +6,8 @@
  *     runs in stages. In this order each operation is launched as a call of its own.
  *   - by place, which is where in the table's memory a key is looked for: the reorder of DACHash's paper
  *     (chapter 5). Elements that run at the same time then work on neighbouring lines, which are in the
- *     second-level cache when a lock is taken, a pair stored and the lock given back. For designs that have no
- *     way of their own to go through the table region by region.
+ *     second-level cache when a lock is taken, a pair stored and the lock given back. For calls that their design
+ *     has no way of its own to bring to regions.
  *
  *     elements     a b c d e f          keys, values, operations, in the caller's order
  *     operations   F I E F I F          find, insert, erase, ...
@@ -92,12 +92,19 @@ static int wants_places(const bh__call *c)
     return c->table->options.schedule == BH_SCHEDULE_REGIONS;
 }
 
+/* Whether the design brings this call's elements to regions itself, as far as it can. */
+static int has_own_way(const bh__call *c)
+{
+    return c->kernels->has_regions && (c->table->hints & BH_HINT_AT_ONCE) && !c->batch->ops &&
+           BH_OP_INSERTS(c->batch->op) && !BH_OP_WRITES(c->batch->op);
+}
+
 int bh__by_place_wanted(const bh__call *c)
 {
     const bh__policy *policy = c->table->policy;
 
     if (wants_places(c))
-        return (policy->regions & BH_ON_GPU_SORTED) != 0;
+        return (policy->regions & BH_ON_GPU_SORTED) != 0 && !has_own_way(c);
     return c->table->options.schedule == BH_SCHEDULE_AUTO && c->batch->ops &&
            policy->by_operation && bh__call_part_most(c) >= policy->by_operation;
 }

@@ -2,8 +2,8 @@
  * Which schedule a call on a GPU gets. First its way (bh__way), for the whole call:
  *
  *     the call                                               its way
- *     of a design that has no schedule of its own for        BY_PLACE  by_place.c
- *       BH_SCHEDULE_REGIONS, with that; or mixed, and of
+ *     that its design has no schedule of its own for, with   BY_PLACE  by_place.c
+ *       BH_SCHEDULE_REGIONS; or mixed, and of
  *       as many elements as its policy says
  *       (bh__policy.by_operation)
  *     lookups                                                LOOK

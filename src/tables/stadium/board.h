@@ -164,7 +164,7 @@ BH_FN int bh_st_raise(const bh_st_part *part, uint64_t line, uint64_t steps)
     unsigned char *bounds = bh_st_at(part->bounds + (line & ~7ull));
     const uint32_t shift = (uint32_t)(line % 8) * 8;
     const uint64_t wanted = steps < BH_ST_UNBOUNDED ? steps : BH_ST_UNBOUNDED;
-    const uint64_t before = bh_load64(bounds);
+    const uint64_t before = bh_peek64(bounds);
 
     if ((before >> shift & 255) >= wanted)
         return 1;

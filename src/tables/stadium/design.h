@@ -11,6 +11,7 @@
 #define BH_DESIGN_AT_ONCE
 #define BH_DESIGN_STAGES
 #define BH_DESIGN_PRESENT
+#define BH_DESIGN_REGIONS bh_st_regions
 #define BH_DESIGN_FRONT
 #define BH_DESIGN_CORES "tables/stadium/front_board.h"
 #include "tables/declared.h"

@@ -6,8 +6,15 @@
 #ifndef BH_TABLES_STADIUM_FLIGHT_H
 #define BH_TABLES_STADIUM_FLIGHT_H
 
-/* LOCK: as WALK begins, but with the lock, which is to be taken. */
-typedef enum bh_st_state { BH_ST_WALK, BH_ST_LOCK, BH_ST_LOCKED, BH_ST_PUT } bh_st_state;
+/* LOCK: as WALK begins, but with the lock, which is to be taken. ALONE: the ticket is claimed without a lock, although keys
+ * may have been erased (halves.h). */
+typedef enum bh_st_state {
+    BH_ST_WALK,
+    BH_ST_LOCK,
+    BH_ST_LOCKED,
+    BH_ST_PUT,
+    BH_ST_ALONE
+} bh_st_state;
 
 #endif
 
@@ -17,10 +24,11 @@ typedef struct BH_ST(op) {
     bh_st_path path;
     uint64_t word; /* address of the word at hand */
     /* What was in it when its tickets' slots were looked at, or with BH_QUIET, where no word changes, 1; 0: they were
-     * not. By halves (halves.h) whether the path ends in the half line at hand. */
+     * not. By halves (halves.h) what was in the word `hole`. */
     uint64_t seen;
     uint64_t left; /* its tickets whose slots are to be looked at */
-    uint64_t hole; /* LOCKED: the first word with an erased ticket on the path; 0: none yet */
+    /* LOCKED: the first word with an erased ticket on the path; by halves: with a free one; 0: none yet */
+    uint64_t hole;
     BH_KEY key;
     uint32_t at;      /* index in the slice */
     uint8_t state;    /* a bh_st_state */
@@ -28,6 +36,8 @@ typedef struct BH_ST(op) {
     uint8_t ready;    /* what a ticket of the key is */
     uint8_t bit;      /* where the ticket of the slot at hand begins in the word */
     uint8_t hole_bit;
+    uint8_t hole_steps; /* by halves: words of the path before it, or BH_ST_UNBOUNDED */
+    uint8_t ends;       /* by halves: whether the path ends in the half line at hand */
     uint8_t op;
     uint8_t outcome;
 } BH_ST(op);
@@ -136,7 +146,7 @@ BH_FN bh_answer BH_ST(put)(bh__slice *slice, BH_ST(op) * op, uint32_t kind)
     if (g->far)
         bh_fence_far();
     bh_release_add64(bh_st_at(op->word), 1ull << op->bit);
-    if (g->turnover)
+    if (g->turnover && op->state != BH_ST_ALONE)
         bh_st_unlock(bh_st_lock_of(g, &op->hash));
     slice->inserted++;
     return BH_ST(done)(op, BH_INSERTED);
@@ -153,7 +163,7 @@ BH_FN bh_answer BH_ST(claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, ui
     if (!bh_swap_if64(bh_st_at(at), word, word + ((uint64_t)(op->ready - 1u - was) << bit)))
         return BH_RETRY;
     /* A reader that has seen the slot's last key may not have read its value yet. */
-    if (!BH_ST_IS_NARROW && was == BH_ST_ERASED)
+    if (!BH_ST_IS_NARROW && !BH_QUIET && was == BH_ST_ERASED)
         (void)bh_take64(bh_st_stamp_of(g, at), 1); /* by this very lane, which then publishes */
     op->word = at;
     op->bit = (uint8_t)bit;

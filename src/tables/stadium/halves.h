@@ -1,7 +1,7 @@
 /*
  * Stadium hashing, half a line of the board at a time, where that is what a target reads at once (a GPU): with
- * BH_HINT_AT_ONCE, for operations that do not insert; on paths by bucket with tickets of 8 bits, which are the defaults.
- * An include-template that ops.h includes.
+ * BH_HINT_AT_ONCE, on paths by bucket with tickets of 8 bits, which are the defaults. An include-template that ops.h
+ * includes.
  *
  * flight.h looks at one word after the other. The 32 lanes of a warp then take as many turns as the one with the most
  * words, each turn a hundred instructions. Here the 32 tickets of the four words are compared together, and no lane
@@ -15,8 +15,26 @@
  * is behind one of the tickets with its info in the words up to there, or it is absent. In which order these tickets'
  * slots are looked at does not matter.
  *
- * An operation keeps in `left` the tickets whose slots are to be looked at, and in `seen` whether its path ends in this
+ * An operation keeps in `left` the tickets whose slots are to be looked at, and in `ends` whether its path ends in this
  * half line; path.steps is that of the half line's first word.
+ *
+ * INSERTIONS WITHOUT LOCKS (step_claim). Nothing else runs meanwhile than elements that insert. Each goes to the end of its
+ * key's path, and then claims the first free ticket that it has met, if the word of that ticket still is as it was: `hole`,
+ * `seen`. If no ticket was free it goes on to the first that is, and goes on looking for its key.
+ *
+ * Why no key comes twice. Tickets only cease to be free. Let elements A and B bring one key; A claims ticket a, and B
+ * would claim ticket b later. Where is b's word on the path?
+ *
+ *   before a's word     Nowhere there: A had found no free ticket before a.
+ *   a's word            If B saw the word before A's claim, the word has changed, and B's claim fails. If B saw it
+ *                       after A's claim, it saw the ticket with its key's info: B waits until that is ready, and
+ *                       finds the key.
+ *   behind a's word     B has come by a's word. Before A's claim it would have found a free, and b would be a.
+ *                       After A's claim B finds the key, as above.
+ *
+ * A bound may be read as it was before the kernel: keys that were there before lie within that one, and an equal key
+ * that has been inserted since is met as above. If others erased at the same time, tickets would become free: then
+ * insertions need locks.
  */
 
 #ifndef BH_TABLES_STADIUM_HALVES_H
@@ -29,26 +47,33 @@
     (BH_ST_REGION == BH_ST_HALF * 8 && BH_ST_WORDS == 2 * BH_ST_HALF &&                            \
      ((slice)->hints & BH_HINT_AT_ONCE) != 0)
 
-/* The tickets of a half line that are a number, an odd one above 1. With BH_QUIET a shorter test for bytes that are 0 is
- * enough: behind a byte that is 0 it also takes a 1 for 0, which here would be the even number below `ticket`. That is a
- * claimed ticket, and with BH_QUIET none is claimed. */
-BH_FN uint32_t bh_st_half_alike(const uint64_t *words, uint32_t ticket)
+/* The tickets that there are: all, but in a build for tests that has fewer of a word. */
+#if BH_ST_GROUP_MOST < 4
+#define BH_ST_HALF_ALL (0x55555555u >> 8 * (4 - BH_ST_GROUP_MOST))
+#else
+#define BH_ST_HALF_ALL 0xffffffffu
+#endif
+
+/* The tickets of a half line that are a number. Where none is `claimed` a shorter test for bytes that are 0 is
+ * enough: behind a byte that is 0 it also takes a 1 for 0, which here would be the even number below `ticket`, an odd one
+ * above 1. That is a claimed ticket. */
+BH_FN uint32_t bh_st_half_alike(const uint64_t *words, uint32_t ticket, int claimed)
 {
     const uint32_t all = 0x01010101, tickets = ticket * all, lower = 0x7f * all;
     uint32_t set = 0, k;
 
     for (k = 0; k < 2 * BH_ST_HALF; k++) {
         const uint32_t other = (uint32_t)(words[k / 2] >> k % 2 * 32) ^ tickets;
-        const uint32_t same = BH_QUIET ? (other - all) & ~other & ~lower
-                                       : ~(((other & lower) + lower) | other | lower);
+        const uint32_t same = claimed ? ~(((other & lower) + lower) | other | lower)
+                                      : (other - all) & ~other & ~lower;
 
         set |= same >> (7 - k);
     }
-    return set;
+    return set & BH_ST_HALF_ALL;
 }
 
-/* The fresh ones. They alone are even where no ticket is claimed. */
-BH_FN uint32_t bh_st_half_fresh(const uint64_t *words)
+/* The fresh ones. They alone are even where none is `claimed`. */
+BH_FN uint32_t bh_st_half_fresh(const uint64_t *words, int claimed)
 {
     const uint32_t all = 0x01010101, lower = 0x7f * all;
     uint32_t set = 0, k;
@@ -56,10 +81,9 @@ BH_FN uint32_t bh_st_half_fresh(const uint64_t *words)
     for (k = 0; k < 2 * BH_ST_HALF; k++) {
         const uint32_t four = (uint32_t)(words[k / 2] >> k % 2 * 32);
 
-        set |=
-            BH_QUIET ? (~four & all) << k : ~(((four & lower) + lower) | four | lower) >> (7 - k);
+        set |= claimed ? ~(((four & lower) + lower) | four | lower) >> (7 - k) : (~four & all) << k;
     }
-    return set;
+    return set & BH_ST_HALF_ALL;
 }
 
 /* How many words of a path from word `start` on are before the first one that has a ticket of a set; BH_ST_HALF where
@@ -96,20 +120,32 @@ BH_FN bh_answer BH_ST(half_slot)(const bh_st_geometry *g, BH_ST(op) * op, bh_reg
     return BH_NEXT;
 }
 
-/* The half line at hand has been looked at in vain: goes to the next one, if the path does not end. */
-BH_FN bh_answer BH_ST(half_on)(const bh_st_geometry *g, BH_ST(op) * op, bh_region *next)
+/* Goes to the path's next half line; answers 0 where there is none. */
+BH_FN int BH_ST(half_next)(const bh_st_geometry *g, BH_ST(op) * op)
 {
     const bh_st_part *part = bh_st_part_of(g, &op->hash);
 
-    if (op->seen)
-        return BH_ST(done)(op, BH_MISSING);
     op->path.steps += BH_ST_HALF;
     if (op->path.steps % BH_ST_WORDS == 0 &&
         !bh_st_next_line(part, &op->path, &op->hash, part->units * BH_ST_WORDS))
-        return BH_ST(done)(op, BH_MISSING);
+        return 0;
     op->word = part->board +
                (op->path.unit * BH_ST_WORDS + bh_st_within(op->hash.two, op->path.steps)) * 8;
+    return 1;
+}
+
+/* The half line at hand has been looked at in vain: goes to the next one, if the path does not end. */
+BH_FN bh_answer BH_ST(half_on)(const bh_st_geometry *g, BH_ST(op) * op, bh_region *next)
+{
+    if (op->ends || !BH_ST(half_next)(g, op))
+        return BH_ST(done)(op, BH_MISSING);
     return BH_ST(to_board)(op, next);
+}
+
+/* The line in which the path begins. */
+BH_FN uint64_t BH_ST(half_home)(const bh_st_part *part, const BH_ST(op) * op)
+{
+    return op->path.steps < BH_ST_WORDS ? op->path.unit : bh_hash_range(op->hash.one, part->units);
 }
 
 /* How many words of the half line at hand, none of which has a fresh ticket, are before the one at which the bound
@@ -117,9 +153,7 @@ BH_FN bh_answer BH_ST(half_on)(const bh_st_geometry *g, BH_ST(op) * op, bh_regio
 BH_FN uint32_t BH_ST(half_bound)(const bh_st_geometry *g, const BH_ST(op) * op)
 {
     const bh_st_part *part = bh_st_part_of(g, &op->hash);
-    const uint64_t home =
-        op->path.steps < BH_ST_WORDS ? op->path.unit : bh_hash_range(op->hash.one, part->units);
-    const uint32_t bound = bh_st_bound(part, home);
+    const uint32_t bound = bh_st_bound(part, BH_ST(half_home)(part, op));
 
     if (bound >= op->path.steps + BH_ST_HALF || bound == BH_ST_UNBOUNDED)
         return BH_ST_HALF;
@@ -136,11 +170,11 @@ BH_FN bh_answer BH_ST(half_look)(const bh_st_geometry *g, BH_ST(op) * op, uint64
 
     for (i = 0; i < BH_ST_HALF; i++)
         words[i] = bh_load64(bh_st_at(at + i * 8));
-    steps = bh_st_half_steps(bh_st_half_fresh(words), start);
+    steps = bh_st_half_steps(bh_st_half_fresh(words, !BH_QUIET), start);
     if (steps == BH_ST_HALF)
         steps = BH_ST(half_bound)(g, op);
-    op->seen = steps < BH_ST_HALF;
-    op->left = bh_st_half_alike(words, op->ready) & bh_st_half_until(steps, start);
+    op->ends = steps < BH_ST_HALF;
+    op->left = bh_st_half_alike(words, op->ready, !BH_QUIET) & bh_st_half_until(steps, start);
     return op->left ? BH_ST(half_slot)(g, op, next) : BH_ST(half_on)(g, op, next);
 }
 
@@ -158,6 +192,99 @@ BH_FN bh_answer BH_ST(half_step)(bh__slice *slice, BH_ST(op) * op, uint32_t kind
         return BH_ST(met)(slice, op, kind, slot, next);
     op->left &= op->left - 1;
     return op->left ? BH_ST(half_slot)(g, op, next) : BH_ST(half_on)(g, op, next);
+}
+
+/* The half line at hand does not have the key: claims the ticket of the hole, or goes to the next half line. */
+BH_FN bh_answer BH_ST(half_claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, bh_region *next)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+    const bh_st_part *part = bh_st_part_of(g, &op->hash);
+
+    if (op->ends && !slice->room)
+        return BH_ST(stall)(slice, BH_REASON_ROOM);
+    if (!op->ends || !op->hole) {
+        if (BH_ST(half_next)(g, op))
+            return BH_ST(to_board)(op, next);
+        if (!op->hole || !slice->room)
+            return BH_ST(stall)(slice, op->hole ? BH_REASON_ROOM : BH_ST_REASON_FULL);
+        op->ends = 0; /* the whole part was the path */
+    }
+    /* Before anyone can look for the key. Others raise bounds beside it: then the half line is looked at once more. */
+    if (op->hole_steps && !bh_st_raise(part, BH_ST(half_home)(part, op), op->hole_steps)) {
+        if (op->ends)
+            return BH_ST(to_board)(op, next);
+        *next = BH_ST(restart)(g, op);
+        return BH_NEXT;
+    }
+    op->state = BH_ST_ALONE;
+    if (BH_ST(claim)(slice, op, kind, op->hole, op->seen, op->hole_bit, next) == BH_DONE)
+        return BH_DONE;
+    *next = BH_ST(restart)(g, op);
+    return BH_NEXT;
+}
+
+/* Notes the first free ticket of the path, if it is in the half line at hand, at `at`; `free` has those up to where the
+ * path ends. */
+BH_FN void BH_ST(half_hole)(BH_ST(op) * op, const uint64_t *words, uint32_t free, uint32_t start)
+{
+    const uint32_t steps = bh_st_half_steps(free, start), number = (start + steps) % BH_ST_HALF;
+    const uint64_t all = op->path.steps + steps;
+    /* Not words[number]: that would take them from registers to memory. */
+    const uint64_t lower = number & 1 ? words[1] : words[0];
+    const uint64_t upper = number & 1 ? words[3] : words[2];
+    uint32_t of_word;
+
+    if (op->hole || !free)
+        return;
+    op->seen = number & 2 ? upper : lower;
+    op->hole = bh_st_region(op->word).offset + number * 8;
+    op->hole_steps = (uint8_t)(all < BH_ST_UNBOUNDED ? all : BH_ST_UNBOUNDED);
+    of_word = bh_first(free >> 2 * number & 0x03030303u);
+    op->hole_bit = (uint8_t)(of_word % 8 * 32 + of_word / 8 * 8);
+}
+
+/* A step of an insertion on the board. */
+BH_FN bh_answer BH_ST(half_insert)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
+                                   bh_region *next)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+    const uint32_t start = (uint32_t)op->hash.two % BH_ST_HALF;
+    uint64_t words[BH_ST_HALF];
+    uint32_t fresh, steps, until, i;
+
+    for (i = 0; i < BH_ST_HALF; i++)
+        words[i] = bh_load64(bh_st_at(at + i * 8));
+    fresh = bh_st_half_fresh(words, 1);
+    steps = bh_st_half_steps(fresh, start);
+    until = bh_st_half_until(steps, start);
+    if (bh_st_half_alike(words, op->ready - 1u, 1) & until)
+        return BH_RETRY; /* it may be this key that is being inserted */
+    if (g->turnover)
+        fresh |= bh_st_half_alike(words, BH_ST_ERASED, 1);
+    BH_ST(half_hole)(op, words, fresh & until, start);
+    op->ends = steps < BH_ST_HALF || (g->turnover && BH_ST(half_bound)(g, op) < BH_ST_HALF);
+    op->left = bh_st_half_alike(words, op->ready, 1) & until;
+    return op->left ? BH_ST(half_slot)(g, op, next) : BH_ST(half_claim)(slice, op, kind, next);
+}
+
+/* One step of an insertion with BH_HINT_AT_ONCE, in a slice that is alike and inserts. Answers STALL, when nothing has been
+ * done, for what is to be done in another way. */
+BH_FN bh_answer BH_ST(step_claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
+                                  bh_region *next)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
+    uint64_t slot;
+
+    if (!op->compares)
+        return BH_ST(half_insert)(slice, op, kind, at, next);
+    slot = at + BH_ST(slot)(g, op, op->bit) % BH_ST_REGION;
+    if (BH_LOAD_KEY(bh_st_at(slot)) == op->key) {
+        if (!BH_OP_KEEPS(kind) && !BH_ST(is_alike)(slice, kind))
+            return BH_STALL;
+        return BH_ST(met)(slice, op, kind, slot, next);
+    }
+    op->left &= op->left - 1;
+    return op->left ? BH_ST(half_slot)(g, op, next) : BH_ST(half_claim)(slice, op, kind, next);
 }
 
 /*

@@ -6,8 +6,8 @@
  *
  *     board.h     tickets, paths, bounds, locks
  *     flight.h    an operation in flight: how it begins, and its steps along its key's path
- *     halves.h    the same on a GPU for what does not insert, half a line of the board at a time; which steps an
- *                 operation takes
+ *     halves.h    the same on a GPU, half a line of the board at a time, and insertions without locks; which steps
+ *                 an operation takes
  *     scan.h      the passes
  *
  * From Khorasani, Belviranli, Gupta, Bhuyan, "Stadium Hashing: Scalable and Flexible Hashing on GPUs" (PACT
@@ -17,8 +17,9 @@
  *     key's, and puts it into a second slot;
  *   - a ticket says whether its pair has been written (ready); the paper has an *access* bit for calls that
  *     also look up. An insertion that meets a claimed ticket of its key's info waits: it may be its key;
- *   - an erased ticket is not fresh again, because keys may be behind it. It is claimed again only with the
- *     key's lock held, by an operation that has then looked at the key's whole path;
+ *   - an erased ticket is not fresh again, because keys may be behind it. It is claimed again only by
+ *     an operation that has looked at the key's whole path, with the key's lock held or, on a GPU, while nothing
+ *     else runs than insertions (halves.h);
  *   - a search ends at a fresh ticket or at its bound. (The paper's ends at the first available ticket, which
  *     after erasures misses keys, or when all slots have been looked at.)
  *
@@ -45,7 +46,7 @@
  * WITHOUT LOCKS. A call on a GPU holds the table alone, and if all its elements do the same (BH_HINT_ALIKE) those that
  * meet their key in a slot act at once: a value is stored, or joined to by one atomic operation; an erasure is one
  * atomic operation on the ticket, and the element that finds it ready is the one that erased. Others may insert
- * meanwhile, but none erases where some insert, so a slot whose ticket is ready keeps its key. All must do so, those too
+ * meanwhile, without locks too (halves.h), but none erases where some insert, so a slot whose ticket is ready keeps its key. All must do so, those too
  * that meet their key with its lock held: an addition that read, added and wrote would undo another's.
  *
  * An operation holds one lock at most, and none while it waits for another or for a claimed ticket, so there is

@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "sim/support/lanes.h"
 #include "support/check.h"
 #include "support/history.h"
 #include "support/memory.h"
+#include "targets/target.h"
 
 #define BH_EACH_DESIGN "tables/design_layout.h"
 #include "tables/designs.h"
@@ -555,12 +557,38 @@ static const char *check_run(bool ended)
 /* --- slices that are alike --------------------------------------------------------------- */
 
 static const bh__kernels *plain;
+static lanes_text *lanes; // NULL: there are no stages before the plain one
+
+/* Lets lanes do what they can of a slice's elements; answers whether some are left, which are listed. */
+static bool are_left(bh__slice *slice)
+{
+    const bool inserts = BH_OP_INSERTS(slice->op);
+
+    slice->stalled = 0;
+    if (!inserts || current->alike == 2) {
+        slice->listed = lanes(slice, LANES_PRESENT);
+        if (slice->listed == 0) {
+            return false;
+        }
+    }
+    if (inserts && (slice->hints & BH_HINT_AT_ONCE) != 0) {
+        // What is left stalls: the steps of a later stage, which take locks, must not meet claims.
+        slice->stalled = lanes(slice, LANES_CLAIM);
+        return false;
+    }
+    return true;
+}
 
 /* As a GPU's kernels that move no key have their elements: what finds both of its buckets full stalls. */
 static void run_alike(bh__slice *slice, bh__slice_kind kind)
 {
+    const uint32_t listed = slice->listed;
+
     slice->hints = (slice->hints & ~BH_HINT_TURNOVER) | BH_HINT_ALIKE | BH_HINT_LATER;
-    plain->slice[kind](slice);
+    if (lanes == NULL || are_left(slice)) {
+        plain->slice[kind](slice);
+    }
+    slice->listed = listed;
 }
 
 static void insert_alike(bh__slice *slice)
@@ -589,6 +617,7 @@ static void make_alike(void)
     static bh__kernels kernels;
 
     plain = table->kernels;
+    lanes = BH_BRINGS ? NULL : lanes_of(&table->options);
     kernels = *plain;
     kernels.slice[BH_SLICE_INSERT] = insert_alike;
     kernels.slice[BH_SLICE_ERASE] = erase_alike;
@@ -722,7 +751,7 @@ void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedu
         fprintf(to, "        .spread = 1,\n");
     }
     if (s->alike) {
-        fprintf(to, "        .alike = 1,\n");
+        fprintf(to, "        .alike = %u,\n", s->alike);
     }
     if (s->max_percent != 0) {
         fprintf(to, "        .max_percent = %u,\n", s->max_percent);

@@ -19,7 +19,9 @@
 
 #include "sim/support/fibers.h"
 
-#define SCENE_KEYS 12
+#ifndef SCENE_KEYS
+#define SCENE_KEYS 12u
+#endif
 #define SCENE_ELEMENTS 8 /* four slices: with fewer a call asks no other threads to help */
 #define SCENE_CALLS 4
 #define SCENE_START_CALLS 8
@@ -59,8 +61,9 @@ typedef struct scene {
     uint8_t ordered; /* BH_DUPLICATES_ORDERED */
     uint8_t apart;   /* BH_VALUES_APART, else BESIDE */
     uint8_t spread;  /* BH_SPREAD_THEOREM1 */
-    uint8_t
-        alike; /* slices have BH_HINT_ALIKE, as on a GPU: all calls of fibers are of one operation */
+    /* Slices have BH_HINT_ALIKE, as on a GPU: all calls of fibers are of one operation. 2: and where lanes act on keys
+     * that are there they do so before all else (lanes.h). */
+    uint8_t alike;
     uint8_t max_percent; /* max_fill in percent; 0: the default */
     uint32_t capacity;
     uint64_t seed; /* of the table's hash */

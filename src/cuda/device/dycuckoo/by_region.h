@@ -24,12 +24,6 @@
 
 #define BH_REGION_BITS_LEAST 5u /* 2^bits buckets of a region */
 
-/* An entry of `order`: the row's number, its key's counter and, for a row that is not done, whether it is to
- * be listed rather than left over. */
-#define BH_REGION_NUMBER 0xfffu
-#define BH_REGION_COUNTER_SHIFT 12
-#define BH_REGION_LISTED 0x8000u
-
 /* A full bucket, and the rows that it has left over. */
 typedef struct bh_cuda_full {
     uint64_t line;
@@ -76,51 +70,16 @@ typedef struct BH_DY_REGION(desk) {
     uint8_t presumed;
 } BH_DY_REGION(desk);
 
-/* Sorts a region's rows by bucket: `order` and `start`. */
+/* Sorts a region's rows by bucket; their tags are their keys' counters. */
 BH_FN void BH_DY_REGION(sort)(BH_DY_REGION(desk) *d, const bh_dy_geometry *geometry,
                               const bh_dy_regions *regions, uint32_t rows)
 {
-    enum {
-        EACH = (BH_DY_REGION_ROWS + BH_DY_REGION_THREADS - 1) / BH_DY_REGION_THREADS,
-        BUCKETS = (1u << BH_DY_REGION_BITS_MOST) / BH_DY_REGION_THREADS
-    };
-    typedef cub::BlockScan<uint32_t, BH_DY_REGION_THREADS> scan;
-    __shared__ typename scan::TempStorage scanning;
-    const uint32_t lane = threadIdx.x;
-    uint32_t spot[EACH]; /* bucket, counter, and which of the bucket's rows */
-    uint32_t counts[BUCKETS];
+    bh_scatter_sort<BH_DY_REGION_THREADS, 1u << BH_DY_REGION_BITS_MOST, BH_DY_REGION_ROWS>(
+        d->start, d->order, rows, [=](uint32_t i) {
+            const bh_dy_spot at = bh_dy_spot_of(geometry, regions, BH_SCATTER(key)(&d->row[i]));
 
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        const uint32_t i = k * BH_DY_REGION_THREADS + lane;
-
-        if (i >= rows)
-            continue;
-        const bh_dy_spot at = bh_dy_spot_of(geometry, regions, BH_SCATTER(key)(&d->row[i]));
-
-        spot[k] = at.bucket | (at.counter - BH_DY_FILTER_SHIFT) / 2 << BH_REGION_COUNTER_SHIFT;
-        spot[k] |= atomicAdd(&d->start[at.bucket], 1) << 16;
-    }
-    __syncthreads();
-#pragma unroll
-    for (uint32_t k = 0; k < BUCKETS; k++)
-        counts[k] = d->start[lane * BUCKETS + k];
-    scan(scanning).ExclusiveSum(counts, counts);
-#pragma unroll
-    for (uint32_t k = 0; k < BUCKETS; k++)
-        d->start[lane * BUCKETS + k] = counts[k];
-    if (lane == 0)
-        d->start[BUCKETS * BH_DY_REGION_THREADS] = rows;
-    __syncthreads();
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        const uint32_t i = k * BH_DY_REGION_THREADS + lane;
-
-        if (i < rows)
-            d->order[d->start[spot[k] & BH_REGION_NUMBER] + (spot[k] >> 16)] =
-                (uint16_t)(i | (spot[k] & 7u << BH_REGION_COUNTER_SHIFT));
-    }
-    __syncthreads();
+            return at.bucket | (at.counter - BH_DY_FILTER_SHIFT) / 2 << BH_SCATTER_TAG_SHIFT;
+        });
 }
 
 /* Performs the elements of a bucket on its copy. Rows that are not done come to the front of the bucket's
@@ -134,7 +93,7 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
 
     for (i = first; i < end; i++) {
         const uint32_t entry = d->order[i];
-        const BH_SCATTER(row) *row = &d->row[entry & BH_REGION_NUMBER];
+        const BH_SCATTER(row) *row = &d->row[entry & BH_SCATTER_NUMBER];
         const BH_KEY key = BH_SCATTER(key)(row);
         BH_VALUE value = BH_SCATTER(value)(row);
         bh_dy_settled settled;
@@ -143,7 +102,7 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
         slice->values = &value;
         slice->room = d->room;
         settled = BH_DY(settle)(slice, &op, key, 0, slice->op,
-                                bh_dy_counter_of(entry >> BH_REGION_COUNTER_SHIFT),
+                                bh_dy_counter_of(entry >> BH_SCATTER_TAG_SHIFT),
                                 (uint64_t)(uintptr_t)copy);
         if (settled == BH_DY_SETTLED) {
             if (op.outcome != presumed && slice->outcomes)
@@ -153,9 +112,9 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
         /* An equal key that is left over already will be in the table when a listed one is run. */
         listed = settled == BH_DY_UNSETTLED;
         for (j = first; j < first + kept && !listed; j++)
-            listed = !(d->order[j] & BH_REGION_LISTED) &&
-                     BH_SCATTER(key)(&d->row[d->order[j] & BH_REGION_NUMBER]) == key;
-        d->order[first + kept++] = (uint16_t)(entry | (listed ? BH_REGION_LISTED : 0));
+            listed = !(d->order[j] & BH_SCATTER_MARK) &&
+                     BH_SCATTER(key)(&d->row[d->order[j] & BH_SCATTER_NUMBER]) == key;
+        d->order[first + kept++] = (uint16_t)(entry | (listed ? BH_SCATTER_MARK : 0));
     }
     return kept;
 }
@@ -177,7 +136,7 @@ BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh
     if (lane < 3 && d->left[lane])
         d->at[lane] =
             atomicAdd(lane < 2 ? &left->counts[lane]
-                               : (unsigned long long *)&job->parked_count[BH_CUDA_HOME_FULL - 1],
+                               : (unsigned long long *)&job->parked_count[BH_SCATTER_LIST - 1],
                       (unsigned long long)d->left[lane]);
     __syncthreads();
 }
@@ -193,9 +152,9 @@ BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d,
     uint32_t i;
 
     for (i = first; i < first + kept; i++) {
-        const BH_SCATTER(row) *row = &d->row[d->order[i] & BH_REGION_NUMBER];
+        const BH_SCATTER(row) *row = &d->row[d->order[i] & BH_SCATTER_NUMBER];
 
-        if (d->order[i] & BH_REGION_LISTED)
+        if (d->order[i] & BH_SCATTER_MARK)
             bh_scatter_list(job, list++, row->word[BH_SCATTER_INDEX], (int)d->room);
         else
             ((BH_SCATTER(row) *)left->rows)[to++] = *row;
@@ -230,7 +189,7 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
     if (lane < here)
         kept = BH_DY_REGION(settle_bucket)(d, slice, chunk + lane, d->place[lane]);
     for (i = 0; i < kept; i++)
-        over += !(d->order[d->start[chunk + lane] + i] & BH_REGION_LISTED);
+        over += !(d->order[d->start[chunk + lane] + i] & BH_SCATTER_MARK);
     if (d->room && kept + (uint32_t)(slice->inserted - inserted))
         atomicAdd(&d->held, kept + (uint32_t)(slice->inserted - inserted));
     BH_DY_REGION(take)(job, d, left, over, kept - over, own);
@@ -460,16 +419,6 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
     return !a.overflowed;
 }
 
-/* As many blocks of the first phase as run at a time: each takes region after region. */
-static unsigned BH_DY_REGION(blocks)(const bh__gpu *gpu)
-{
-    int each = 0;
-
-    (void)cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &each, BH_DY_REGION(settle), BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)));
-    return gpu->processors * (unsigned)(each > 0 ? each : 1);
-}
-
 /* All that comes before the second phase. */
 static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
                                      uint64_t count)
@@ -478,8 +427,9 @@ static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_r
 
     if (error)
         return error;
-    BH_DY_REGION(settle)<<<BH_DY_REGION(blocks)(gpu), BH_DY_REGION_THREADS,
-                           sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
+    BH_DY_REGION(settle)<<<bh_scatter_blocks(gpu, BH_DY_REGION(settle), BH_DY_REGION_THREADS,
+                                             sizeof(BH_DY_REGION(desk))),
+                           BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
         job, plan->regions, plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
 }
@@ -489,27 +439,6 @@ static int BH_DY_REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_
     BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job,
                                                                                         plan->left);
     return (int)cudaGetLastError();
-}
-
-/* Answers as bh__cuda_module's slice(): a negative error when the first phase has run and the second
- * was refused. Outcomes never say more than was done: presumed ones are taken back. */
-static int BH_DY_REGION(perform)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                                 const bh_region_plan *plan, void *memory, uint64_t count)
-{
-    int error = (int)cudaMemsetAsync(memory, 0, plan->counters, gpu->stream), unmarked;
-
-    if (error)
-        return error;
-    error = bh_scatter_mark(gpu, known, bh_scatter_presumed(known, count), count);
-    if (!error)
-        error = BH_DY_REGION(first_phase)(gpu, job, plan, count);
-    if (!error) {
-        error = -BH_DY_REGION(second_phase)(gpu, job, plan);
-        if (!error)
-            return 0;
-    }
-    unmarked = bh_scatter_mark(gpu, known, BH_NOT_DONE, count);
-    return unmarked && error > 0 ? -error : error;
 }
 
 /* Whether blocks may have so much shared memory: more than a kernel has by default. */
@@ -523,21 +452,18 @@ static int BH_DY_REGION(fits)(void)
 int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
                              uint64_t count)
 {
-    bh_region_plan plan;
-    void *memory = nullptr;
-    int error;
-
-    if (!BH_DY_REGION(plan)(known, count, nullptr, &plan))
-        return BH_GPU_DECLINED;
-    if (!BH_DY_REGION(fits)() ||
-        cudaMallocFromPoolAsync(&memory, plan.bytes, gpu->pool[BH_MEMORY_CALL], gpu->stream)) {
-        (void)cudaGetLastError();
-        return BH_GPU_DECLINED;
-    }
-    (void)BH_DY_REGION(plan)(known, count, memory, &plan);
-    error = BH_DY_REGION(perform)(gpu, job, known, &plan, memory, count);
-    (void)cudaFreeAsync(memory, gpu->stream);
-    return error;
+    return bh_scatter_run<bh_region_plan>(
+        gpu,
+        [=](void *memory, bh_region_plan *plan) {
+            return BH_DY_REGION(plan)(known, count, memory, plan);
+        },
+        BH_DY_REGION(fits),
+        [=](const bh_region_plan *plan, void *memory) {
+            return bh_scatter_perform(
+                gpu, known, memory, plan->counters, count,
+                [=] { return BH_DY_REGION(first_phase)(gpu, job, plan, count); },
+                [=] { return BH_DY_REGION(second_phase)(gpu, job, plan); });
+        });
 }
 
 #undef BH_DY

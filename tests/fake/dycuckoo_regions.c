@@ -17,26 +17,13 @@
 /* Few buckets, so that small tables have many regions, and a last one that is shorter. */
 enum { REGION_BITS = 2 };
 
-/* An element by its spot: sorted, those of a bucket lie together. */
-typedef struct element {
-    uint64_t spot;
-    uint32_t at;
-    uint32_t counter;
-} element;
-
-static int by_spot(const void *a, const void *b)
-{
-    const element *left = a, *right = b;
-
-    return left->spot < right->spot ? -1 : left->spot > right->spot;
-}
-
-#define BH_INSTANCE_FILE "fake/regions_instance.h"
+#define BH_INSTANCE_FILE "fake/dycuckoo_regions_instance.h"
 #include "tables/instances.h"
 
 typedef void performer(bh__cuda_job *job, uint8_t *done);
 
-bool fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes, uint8_t *done)
+bool bh_dy_fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
+                          uint8_t *done)
 {
     static performer *const by_region[2][3] = {
         {fake_by_region_k4v0_0, fake_by_region_k4v4_0, fake_by_region_k4v8_0},

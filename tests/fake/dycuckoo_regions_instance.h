@@ -1,4 +1,4 @@
-/* One pair of widths of regions.c. */
+/* One pair of widths of dycuckoo_regions.c. */
 #if BH_APART == BH_DY_APART_BY_DEFAULT(BH_KEY_BYTES, BH_VALUE_BYTES)
 #include "tables/dycuckoo/ops.h"
 #include "tables/dycuckoo/regions.h"
@@ -7,12 +7,12 @@
 #define FAKE(name) BH_NAME(fake_##name)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
-static BH_KEY FAKE(key)(const bh__cuda_job *job, const element *e)
+static BH_KEY FAKE(key)(const bh__cuda_job *job, const fake_element *e)
 {
     return ((const BH_KEY *)job->slice.keys)[e->at];
 }
 
-static void FAKE(tell)(bh__slice *slice, uint8_t *done, const element *e, uint8_t outcome)
+static void FAKE(tell)(bh__slice *slice, uint8_t *done, const fake_element *e, uint8_t outcome)
 {
     done[e->at] = 1;
     if (slice->outcomes)
@@ -21,7 +21,7 @@ static void FAKE(tell)(bh__slice *slice, uint8_t *done, const element *e, uint8_
 
 /* The first phase, of the elements of one bucket. Those that are left over come to the front;
  * answers how many. */
-static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, element *e, uint64_t count,
+static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, fake_element *e, uint64_t count,
                              uint64_t line, uint8_t *done)
 {
     const bool has_room = job->room >= job->count || job->room_taken + count <= job->room;
@@ -52,7 +52,7 @@ static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, element *e, ui
 }
 
 /* The second, of what the bucket has left over. */
-static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const element *e, uint64_t count,
+static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const fake_element *e, uint64_t count,
                        uint64_t line, uint8_t *done)
 {
     const bh_dy_geometry *geometry = slice->geometry;
@@ -82,7 +82,7 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
     const bh_dy_geometry *geometry = job->slice.geometry;
     const bh_dy_regions regions = bh_dy_regions_of(geometry, REGION_BITS);
     const uint64_t n = job->count;
-    element *e = malloc((n + 1) * sizeof *e);
+    fake_element *e = malloc((n + 1) * sizeof *e);
     uint64_t *kept = calloc(n + 1, sizeof *kept);
     bh__slice slice = job->slice;
 
@@ -94,10 +94,10 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
         const bh_dy_spot spot =
             bh_dy_spot_of(geometry, &regions, ((const BH_KEY *)job->slice.keys)[i]);
 
-        e[i] = (element){(uint64_t)spot.region << REGION_BITS | spot.bucket, (uint32_t)i,
-                         spot.counter};
+        e[i] = (fake_element){(uint64_t)spot.region << REGION_BITS | spot.bucket, (uint32_t)i,
+                              spot.counter};
     }
-    qsort(e, n, sizeof *e, by_spot);
+    qsort(e, n, sizeof *e, fake_by_spot);
     for (uint32_t phase = 0; phase < 2; phase++) {
         for (uint64_t first = 0, end; first < n; first = end) {
             const uint64_t spot = e[first].spot;
