@@ -6,8 +6,8 @@
  * looks at a copy of a region others may claim places in it, and write keys: so a claim is a compare-and-swap of what
  * the copy had, and the copy of a slot is asked for only after the copy of its ticket has come, behind which the pair
  * was written. Copies do not come from the first cache. Plain loads may, as in lookups: what they read is old, or
- * only a hint (a bound, which keys from before this kernel need). What cannot be done so, for want of room or because it needs a lock, is listed for the stages of
- * kernels.h.
+ * only a hint (a bound, which keys from before this kernel need). What needs a lock is listed for the
+ * stages of kernels.h.
  */
 #include "cuda/device/job.h"
 
@@ -24,7 +24,6 @@ BH_FN void BH_DESIGN(claim_all)(bh__cuda_job *job, uint32_t kind, uint32_t round
     /* (Floats of 4 bytes are added under locks: see bh_join_word.) */
     slice.hints = BH_HINT_AT_ONCE | (BH_OP_ROUNDS(kind) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE);
     slice.inserted = slice.assigned = 0;
-    slice.reasons = 0;
     BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_CLAIM, stage, rounds, places[threadIdx.x]);
     bh_cuda_enter_block(&job->slice.inserted, slice.inserted);
     bh_cuda_enter_block(&job->slice.assigned, slice.assigned);

@@ -132,9 +132,16 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
      * written: it is in the L1 cache, and otherwise each warp with a missing key would store to one place. */
     if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
-    if (how != BH_LOOK_FIND && BH_OP_INSERTS(kind) && __any_sync(0xffffffffu, stalls))
-        bh_cuda_park(job, how == BH_LOOK_CLAIM ? BH_CUDA_HOME_FULL : BH__CUDA_ABSENT, at, room,
-                     stalls);
+    if (how == BH_LOOK_FIND || !BH_OP_INSERTS(kind) || !__any_sync(0xffffffffu, stalls))
+        return;
+    if (how == BH_LOOK_PRESENT) {
+        bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, stalls);
+        return;
+    }
+    /* What has a reason to stall, as that there is no room, would stall in the later stages too. */
+    bh_cuda_park(job, BH_CUDA_HOME_FULL, at, room, stalls && !slice->reasons);
+    bh_cuda_stall(job, at, stalls && slice->reasons);
+    bh_cuda_reason(job, stalls, slice->reasons);
 }
 
 /* The end of the elements from `first` on that a warp takes at a time. */
@@ -205,8 +212,10 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
             break;
         }
         line = BH_DESIGN(look_bring)(place, region, looks);
-        if (how == BH_LOOK_CLAIM)
+        if (how == BH_LOOK_CLAIM) {
             slice->room = (uint64_t)room;
+            slice->reasons = 0;
+        }
         if (looks)
             answer = BH_DESIGN(look_step)(slice, &op, kind, how, line, &region);
         ends = looks && (answer == BH_DONE || answer == BH_STALL);

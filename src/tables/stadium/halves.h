@@ -268,7 +268,7 @@ BH_FN bh_answer BH_ST(half_insert)(bh__slice *slice, BH_ST(op) * op, uint32_t ki
 }
 
 /* One step of an insertion with BH_HINT_AT_ONCE, in a slice that is alike and inserts. Answers STALL, when nothing has been
- * done, for what is to be done in another way. */
+ * done: without a reason for what needs a lock. */
 BH_FN bh_answer BH_ST(step_claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t at,
                                   bh_region *next)
 {
