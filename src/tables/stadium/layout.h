@@ -52,8 +52,8 @@
  *     ends 000    001    10     11   | 100    101        the last bits of the hashes of its keys
  *
  * Locks and stamps lie apart, an array for all parts. All writers of a key take the lock that its hash names,
- * except that insertions take none while no key has been erased (`turnover` is 0), and that on a GPU calls of one operation
- * take none (BH_HINT_ALIKE). A stamp counts how often erased slots of
+ * except that insertions take none while no key has been erased (`turnover` is 0), and that on a GPU most calls of one
+ * operation take none (BH_HINT_ALIKE). A stamp counts how often erased slots of
  * some words have been given to new keys.
  */
 #ifndef BH_TABLES_STADIUM_LAYOUT_H
