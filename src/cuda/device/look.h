@@ -72,10 +72,13 @@ BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
 #endif
 
 /* Brings the region of each lane that `wants` one, and answers where the step finds it. All lanes of the warp come
- * here. Where regions have 128 bytes a lane may want the first half alone. */
-BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int wants)
+ * here. Where regions have 128 bytes a lane may want the first half alone. Regions in the host's memory are read where
+ * they are, unless others write them meanwhile: copies go over the bus piece by piece, so that lookups take half as long
+ * again. */
+BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int wants, bh_look how)
 {
-    const int all = wants && region.bytes == BH_LOOK_REGION;
+    const int all = wants && region.bytes == BH_LOOK_REGION &&
+                    (how == BH_LOOK_CLAIM || region.tier == BH_TIER_NEAR);
     const int half = wants && BH_LOOK_REGION == 128 && region.bytes == 64;
 
     if (BH_LOOK_REGION != 128 || __any_sync(0xffffffffu, all))
@@ -96,7 +99,7 @@ BH_FN void BH_DESIGN(look_carry)(bh__slice *slice, BH_DESIGN(op) *op, uint32_t a
     if (looks)
         region = BH_DESIGN(begin)(slice, op, at, BH_FIND);
     while (__any_sync(0xffffffffu, looks)) {
-        const uint64_t line = BH_DESIGN(look_bring)(place, region, looks);
+        const uint64_t line = BH_DESIGN(look_bring)(place, region, looks, BH_LOOK_FIND);
 
         if (looks)
             looks = BH_DESIGN(step)(slice, op, BH_FIND, line, &region) != BH_DONE;
@@ -211,7 +214,7 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
         } else if (idle == 0xffffffffu) {
             break;
         }
-        line = BH_DESIGN(look_bring)(place, region, looks);
+        line = BH_DESIGN(look_bring)(place, region, looks, how);
         if (how == BH_LOOK_CLAIM) {
             slice->room = (uint64_t)room;
             slice->reasons = 0;

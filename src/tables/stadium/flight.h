@@ -404,12 +404,22 @@ BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, b
     return BH_DONE;
 }
 
+/* The region of the slot at hand. */
+BH_FN bh_region BH_ST(slot_region)(const bh_st_geometry *g, const BH_ST(op) * op)
+{
+    bh_region region = bh_st_region(BH_ST(slot)(g, op, op->bit));
+
+    if (g->far)
+        region.tier = BH_TIER_HOST;
+    return region;
+}
+
 /* Goes to the first slot that is left to be looked at. */
 BH_FN bh_answer BH_ST(to_slot)(const bh_st_geometry *g, BH_ST(op) * op, bh_region *next)
 {
     op->bit = (uint8_t)bh_st_first(g, op->left);
     op->compares = 1;
-    *next = bh_st_region(BH_ST(slot)(g, op, op->bit));
+    *next = BH_ST(slot_region)(g, op);
     return BH_NEXT;
 }
 

@@ -116,7 +116,7 @@ BH_FN bh_answer BH_ST(half_slot)(const bh_st_geometry *g, BH_ST(op) * op, bh_reg
     op->word = bh_st_region(op->word).offset + four / 2 * 8;
     op->bit = (uint8_t)(four % 2 * 32 + first / 8 * 8);
     op->compares = 1;
-    *next = bh_st_region(BH_ST(slot)(g, op, op->bit));
+    *next = BH_ST(slot_region)(g, op);
     return BH_NEXT;
 }
 
