@@ -36,6 +36,7 @@
  *                            BH_APART that #if can evaluate. A GPU copies regions of that length, which
  *                            begin at multiples of 16 bytes, to its shared memory (cuda/device/look.h),
  *                            as well as regions of 64 bytes, and reads others where they are
+ *     BH_DESIGN_FAR          on a GPU some regions may lie in the host's memory (BH_TIER_HOST)
  *     BH_DESIGN_IN_TURN      its searches differ in length: on a GPU a lane takes up to so many elements of a
  *                            call in turn, and does not wait for the longest search of its warp
  *                            (cuda/device/look.h); 1 by default
@@ -140,6 +141,7 @@
 #undef BH_DESIGN_SCRATCH
 #undef BH_DESIGN_TIERS
 #undef BH_DESIGN_REGION
+#undef BH_DESIGN_FAR
 #undef BH_DESIGN_IN_TURN
 #undef BH_DESIGN_AT_ONCE
 #undef BH_DESIGN_STAGES

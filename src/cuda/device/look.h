@@ -77,8 +77,12 @@ BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
  * again. */
 BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int wants, bh_look how)
 {
-    const int all = wants && region.bytes == BH_LOOK_REGION &&
-                    (how == BH_LOOK_CLAIM || region.tier == BH_TIER_NEAR);
+#ifdef BH_DESIGN_FAR
+    const int copies = how == BH_LOOK_CLAIM || region.tier == BH_TIER_NEAR;
+#else
+    const int copies = 1;
+#endif
+    const int all = wants && region.bytes == BH_LOOK_REGION && copies;
     const int half = wants && BH_LOOK_REGION == 128 && region.bytes == 64;
 
     if (BH_LOOK_REGION != 128 || __any_sync(0xffffffffu, all))
@@ -172,7 +176,6 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
                                    int stage, uint32_t rounds, unsigned char *place)
 {
     const uint32_t count = (uint32_t)(stage ? job->parked_count[stage - 1] : job->count);
-    const uint32_t *const names = stage ? job->parked[stage - 1] : job->names;
     const uint32_t spread = count / (gridDim.x * blockDim.x) + 1;
     const uint32_t each = BH_DESIGN_IN_TURN == 1     ? 1 /* a constant */
                           : stage && spread < rounds ? spread
@@ -206,7 +209,10 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
                 room = begins ? has : room;
             }
             if (begins) {
-                at = names ? names[i] & ~BH_CUDA_PARKED_ROOM : i;
+                /* (A pointer kept in registers would cost designs with few a block on each multiprocessor.) */
+                at = stage        ? job->parked[stage - 1][i] & ~BH_CUDA_PARKED_ROOM
+                     : job->names ? job->names[i]
+                                  : i;
                 region = BH_DESIGN(begin)(slice, &op, at, kind);
                 looks = 1;
             }

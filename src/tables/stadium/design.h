@@ -7,6 +7,7 @@
 #define BH_DESIGN_GEOMETRY bh_st_geometry
 #define BH_DESIGN_PASSES BH_ST_PASSES
 #define BH_DESIGN_REGION 32
+#define BH_DESIGN_FAR
 #define BH_DESIGN_IN_TURN 16
 #define BH_DESIGN_AT_ONCE
 #define BH_DESIGN_STAGES
