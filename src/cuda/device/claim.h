@@ -11,9 +11,9 @@
  */
 #include "cuda/device/job.h"
 
-#ifndef BH_CLAIM_BLOCKS
+/* Blocks that run on a multiprocessor, at least: with four, registers would be spilled (look.h). */
+#undef BH_CLAIM_BLOCKS
 #define BH_CLAIM_BLOCKS 3
-#endif
 
 /* `kind` is a constant, or the slice's. */
 BH_FN void BH_DESIGN(claim_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)

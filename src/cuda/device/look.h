@@ -73,8 +73,8 @@ BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
 
 /* Brings the region of each lane that `wants` one, and answers where the step finds it. All lanes of the warp come
  * here. Where regions have 128 bytes a lane may want the first half alone. Regions in the host's memory are read where
- * they are, unless others write them meanwhile: copies go over the bus piece by piece, so that lookups take half as long
- * again. */
+ * they are, unless others write them meanwhile: a copy by two lanes is more than one request on the bus, and lookups would
+ * take half as long again. */
 BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int wants, bh_look how)
 {
 #ifdef BH_DESIGN_FAR
