@@ -441,9 +441,16 @@ BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) 
     return count;
 }
 
-/* Runs the elements of a slice, which do `kind`. Writes the names of those that the window must go on with to
- * slice->list, and answers how many. */
-BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
+/* Whether the elements of a slice are many enough, and the table is one for the front. */
+BH_FN int BH_DESIGN(takes_front)(const bh__slice *slice, uint32_t kind)
+{
+    (void)kind;
+    return (slice->listed ? slice->listed : slice->count) >= BH_FRONT_LEAST &&
+           BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry);
+}
+
+/* Runs the elements of a slice, which do `kind`. Then its list names those that the window must go on with. */
+BH_FN_RARE void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
 {
     const BH_OF_DESIGN(front) front =
         BH_OF_DESIGN(front_of)((const BH_DESIGN_GEOMETRY *)slice->geometry);
@@ -457,7 +464,7 @@ BH_FN_RARE uint32_t BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
         count = BH_DESIGN(change_listed)(slice, &front, kind, slice->list, slice->listed);
 #ifndef BH_DESIGN_FOLLOWS
     if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
-        return BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
+        count = BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
 #endif
-    return count;
+    slice->listed = count;
 }

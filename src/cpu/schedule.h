@@ -286,33 +286,37 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 #include "cpu/front_rounds.h"
 #endif
 
+#ifdef BH_DESIGN_FRONT
+/* A front of the design's own (BH_DESIGN_CORES has the text): whether elements of a slice, which do `kind`, are for it;
+ * and what runs them. The slice's list then names those that are left to the window. */
+BH_FN int BH_DESIGN(takes_front)(const bh__slice *slice, uint32_t kind);
+BH_FN void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind);
+#endif
+
 /* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. Where the slice has
  * different operations its elements are listed. */
 BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
 {
-#ifdef BH_DESIGN_AIMS
+#if defined(BH_DESIGN_AIMS) || defined(BH_DESIGN_FRONT)
     const uint32_t listed = slice->listed;
+    const uint32_t op = kind != BH_KIND_MIXED ? kind
+                        : slice->ops          ? slice->ops[slice->list[0]]
+                                              : slice->op;
 
-    if ((listed ? listed : slice->count) >= BH_FRONT_LEAST && !BH_IS_ALIKE(slice) &&
-        BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry)) {
-        uint32_t left;
-
+    if (!BH_IS_ALIKE(slice) && BH_DESIGN(takes_front)(slice, op)) {
         slice->target = BH_TARGET_NAME;
         slice->stalled = 0;
-        left = BH_DESIGN(run_front)(slice, kind != BH_KIND_MIXED ? kind
-                                           : slice->ops          ? slice->ops[slice->list[0]]
-                                                                 : slice->op);
-        if (!left)
-            return;
-        slice->listed = left;
-        slice->hints |= BH_HINT_LEFT;
+        BH_DESIGN(run_front)(slice, op);
+        if (slice->listed) {
+            slice->hints |= BH_HINT_LEFT;
+            BH_DESIGN(run)(slice, kind);
+            slice->hints &= ~BH_HINT_LEFT;
+        }
+        slice->listed = listed;
+        return;
     }
-    BH_DESIGN(run)(slice, kind);
-    slice->listed = listed;
-    slice->hints &= ~BH_HINT_LEFT;
-#else
-    BH_DESIGN(run)(slice, kind);
 #endif
+    BH_DESIGN(run)(slice, kind);
 }
 
 static void BH_DESIGN(slice_find)(bh__slice *slice)

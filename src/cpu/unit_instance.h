@@ -12,28 +12,6 @@
 #include BH_DESIGN_CORES
 #endif
 
-#ifdef BH_DESIGN_FRONT
-static void BH_DESIGN(slice_find_front)(bh__slice *slice)
-{
-    uint16_t list[BH_SLICE_MOST];
-    bh__slice rest = *slice;
-
-    if (!BH_DESIGN(front_fits)(slice)) {
-        BH_DESIGN(slice_find)(slice);
-        return;
-    }
-    slice->target = BH_TARGET_NAME;
-    slice->stalled = 0;
-    rest.list = list;
-    rest.listed = BH_DESIGN(front)(slice, list);
-    if (rest.listed)
-        BH_DESIGN(run)(&rest, BH_FIND);
-}
-#define BH_UNIT_FIND BH_DESIGN(slice_find_front)
-#else
-#define BH_UNIT_FIND BH_DESIGN(slice_find)
-#endif
-
 #ifndef BH_UNIT_PASS
 #define BH_UNIT_PASS(name, text, argument, how)                                                    \
     static void BH_DESIGN(pass_##text)(void *job, uint64_t first, uint64_t count)                  \
@@ -50,7 +28,7 @@ static bh__pass_text *const BH_DESIGN(passes)[] = {BH_DESIGN_PASSES(BH_UNIT_PASS
 static const bh__kernels BH_DESIGN(kernels) = {
     .slice =
         {
-            [BH_SLICE_FIND] = BH_UNIT_FIND,
+            [BH_SLICE_FIND] = BH_DESIGN(slice_find),
 #ifndef BH_DESIGN_LOOKUPS_ONLY
             [BH_SLICE_INSERT] = BH_DESIGN(slice_insert),
             [BH_SLICE_ERASE] = BH_DESIGN(slice_erase),
@@ -61,7 +39,6 @@ static const bh__kernels BH_DESIGN(kernels) = {
     .pass = BH_DESIGN(passes),
 };
 
-#undef BH_UNIT_FIND
 #endif
 
 #undef BH_KEY_BYTES

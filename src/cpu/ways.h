@@ -21,14 +21,15 @@
  *
  * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
  * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
- * chooses what depends on the slice's keys or operations (unit_instance.h, schedule.h):
+ * chooses what depends on the slice's keys or operations (schedule.h):
  *
  *     additions, and many of the slice's first keys           values added up first (fold.h)
  *       are equal
  *     different operations                                    kind by kind (run_kinds)
- *     many lookups, where the design has a front of its own   round by round, without branches
- *     many elements that do the same, where the design        in groups of eight, and then what is left
- *       says where keys live (BH_DESIGN_AIMS)                   (front_rounds.h)
+ *     many elements that do the same, where the design        in groups of eight (front_rounds.h), and then what is
+ *       says where keys live (BH_DESIGN_AIMS)                   left
+ *     the same, where it has a front of its own               as that front does, and then what is left
+ *       (BH_DESIGN_FRONT) that takes them
  */
 #ifndef BH_CPU_WAYS_H
 #define BH_CPU_WAYS_H

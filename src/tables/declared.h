@@ -14,8 +14,8 @@
  * and where they apply
  *
  *     BH_DESIGN_LOOKUPS_ONLY its operations only look up; the policy performs what changes a table
- *     BH_DESIGN_FRONT        cores have a front of the design's own for lookups: BH_DESIGN(front_fits),
- *                            BH_DESIGN(front)
+ *     BH_DESIGN_FRONT        on cores some elements first go through a front of the design's own:
+ *                            BH_DESIGN(takes_front), BH_DESIGN(run_front) (cpu/schedule.h)
  *     BH_DESIGN_AIMS         on cores elements of all kinds go through the front of the schedule first: an
  *                            include-template that says where the keys of a group live (cpu/front_rounds.h)
  *     BH_DESIGN_FOLLOWS      with BH_DESIGN_AIMS: keys lie in chains of lines, along which lookups go in the front

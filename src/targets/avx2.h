@@ -49,6 +49,15 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     return (uint64_t)high << 32 | low;
 }
 
+BH_FN uint64_t bh_line_match8_odd(bh_line line, uint32_t byte)
+{
+    const __m256i odd = _mm256_set1_epi8(1);
+
+    line.low = _mm256_or_si256(line.low, odd);
+    line.high = _mm256_or_si256(line.high, odd);
+    return bh_line_match8(line, byte);
+}
+
 /* Streaming stores are the only ones that x86-64 does not keep in order by itself. */
 BH_FN void bh_stream_end(void)
 {

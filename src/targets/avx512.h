@@ -55,6 +55,12 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     return _mm512_cmpeq_epi8_mask(line.words, _mm512_set1_epi8((char)byte));
 }
 
+BH_FN uint64_t bh_line_match8_odd(bh_line line, uint32_t byte)
+{
+    line.words = _mm512_or_si512(line.words, _mm512_set1_epi8(1));
+    return bh_line_match8(line, byte);
+}
+
 /* A line, as the asm of the next words pretends to change it. */
 typedef struct bh_keys_line {
     char byte[64];

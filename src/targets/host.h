@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "bulkhash/bulkhash.h"
 
 /* Operation text is always inlined: an instance is compiled for constant widths and a constant
  * kind of operation, and code that does not apply must vanish from it. (Not with AddressSanitizer, where
@@ -41,6 +42,22 @@ BH_FN uint32_t bh_load32(const void *p)
 BH_FN uint64_t bh_load64(const void *p)
 {
     return bh__atomic_load((const uint64_t *)p, __ATOMIC_ACQUIRE);
+}
+
+BH_FN uint32_t bh_load8(const void *p)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    p = (const void *)((uintptr_t)p ^ 7);
+#endif
+    return bh__atomic_load((const uint8_t *)p, __ATOMIC_ACQUIRE);
+}
+
+BH_FN void bh_store8(void *p, uint8_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    p = (void *)((uintptr_t)p ^ 7);
+#endif
+    bh__atomic_store((uint8_t *)p, value, __ATOMIC_RELEASE);
 }
 
 BH_FN uint64_t bh_peek64(const void *p)
@@ -106,14 +123,15 @@ BH_FN uint64_t bh_clear64(void *p, uint64_t bits)
     return bh__atomic_and((uint64_t *)p, ~bits, __ATOMIC_RELAXED);
 }
 
-/* Cores have no slices that would ask for it (BH_RUNS_ALIKE). */
 BH_FN int bh_join_word(void *p, uint32_t op, uint32_t bytes, uint64_t value)
 {
-    (void)p;
-    (void)op;
-    (void)bytes;
-    (void)value;
-    return 0;
+    if (op != BH_ADD)
+        return 0;
+    if (bytes == 4)
+        bh__atomic_add((uint32_t *)p, (uint32_t)value, __ATOMIC_RELAXED);
+    else
+        bh__atomic_add((uint64_t *)p, value, __ATOMIC_RELAXED);
+    return 1;
 }
 
 BH_FN void bh_release_add64(void *p, uint64_t value)

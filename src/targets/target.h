@@ -28,6 +28,8 @@
  * with; a target that replays interleavings yields in them.
  *
  *   bh_load32, bh_load64       load with acquire: later accesses stay behind it
+ *   bh_load8, bh_store8        the same of a byte of a word of 64 bits, whose lowest byte is the first; of the
+ *                              targets that run on a CPU alone
  *   bh_peek64(p)               loads what all threads see, with no order. (With BH_QUIET bh_load64 may answer what
  *                              was there earlier)
  *   bh_store32, bh_store64     store with release: earlier accesses stay before it
@@ -110,6 +112,7 @@
  *                                              first and count are constants
  *   bh_line_match8(line, byte) bit i is set where byte i of the line equals `byte`, the lowest byte of each word
  *                              of 64 bits first; of the targets that run on a CPU alone
+ *   bh_line_match8_odd(line, byte)   the same of bytes of which the lowest bit is taken for 1
  *   bh_first(mask)             index of the lowest set bit; mask is not 0
  *   bh_first64(mask)           the same, of a mask of 64 bits
  *   bh_zero_bytes(word)        the highest bit of each byte of a word of 64 bits that is 0; and

@@ -59,6 +59,15 @@ BH_FN uint64_t bh_line_match8(bh_line line, uint32_t byte)
     return mask;
 }
 
+BH_FN uint64_t bh_line_match8_odd(bh_line line, uint32_t byte)
+{
+    uint32_t i;
+
+    for (i = 0; i < 8; i++)
+        line.word[i] |= 0x0101010101010101ull;
+    return bh_line_match8(line, byte);
+}
+
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
     bh_pack32_plain(to, from, count, mask);

@@ -122,10 +122,11 @@ BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation
 }
 
 /* Whether a slice is for the front: it has many keys, and the table was built at once. */
-BH_FN int BH_HF(front_fits)(const bh__slice *slice)
+BH_FN int BH_HF(takes_front)(const bh__slice *slice, uint32_t kind)
 {
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
+    (void)kind; /* there are lookups alone */
     return !slice->listed && slice->count >= 2 * BH_HF_SAMPLE && geometry->generations == 1 &&
            geometry->generation[0].rounds;
 }
@@ -160,12 +161,13 @@ BH_FN uint32_t BH_HF(front_of)(const bh__slice *shared, int far, uint16_t *list)
     return left;
 }
 
-/* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have
- * been found missing so far. */
-BH_FN uint32_t BH_HF(front)(const bh__slice *slice, uint16_t *list)
+/* Looks up a slice that takes the front. Its list then names the keys that are left, which have been found missing so
+ * far. */
+BH_FN void BH_HF(run_front)(bh__slice *slice, uint32_t kind)
 {
-    return slice->hints & BH_HINT_FAR ? BH_HF(front_of)(slice, 1, list)
-                                      : BH_HF(front_of)(slice, 0, list);
+    (void)kind;
+    slice->listed = slice->hints & BH_HINT_FAR ? BH_HF(front_of)(slice, 1, slice->list)
+                                               : BH_HF(front_of)(slice, 0, slice->list);
 }
 
 #undef BH_HF

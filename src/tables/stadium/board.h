@@ -157,18 +157,24 @@ BH_FN int bh_st_is_bound(const bh_st_part *part, uint64_t line, uint64_t steps)
     return bound <= steps && bound < BH_ST_UNBOUNDED;
 }
 
-/* Sees to it that the bound of a line is at least so much; answers 0 when others changed bounds beside it: try
+/* Sees to it that the bound at an address is at least so much; answers 0 when others changed bounds beside it: try
  * again. */
-BH_FN int bh_st_raise(const bh_st_part *part, uint64_t line, uint64_t steps)
+BH_FN int bh_st_raise_at(uint64_t bound, uint64_t steps)
 {
-    unsigned char *bounds = bh_st_at(part->bounds + (line & ~7ull));
-    const uint32_t shift = (uint32_t)(line % 8) * 8;
+    unsigned char *bounds = bh_st_at(bound & ~7ull);
+    const uint32_t shift = (uint32_t)(bound % 8) * 8;
     const uint64_t wanted = steps < BH_ST_UNBOUNDED ? steps : BH_ST_UNBOUNDED;
     const uint64_t before = bh_peek64(bounds);
 
     if ((before >> shift & 255) >= wanted)
         return 1;
     return bh_swap_if64(bounds, before, (before & ~(255ull << shift)) | wanted << shift);
+}
+
+/* The same for the bound of a line. */
+BH_FN int bh_st_raise(const bh_st_part *part, uint64_t line, uint64_t steps)
+{
+    return bh_st_raise_at(part->bounds + line, steps);
 }
 
 /* A lock and a stamp, side by side: of a key, and of a word of a board. */

@@ -314,11 +314,27 @@ BH_FN bh_answer BH_ST(found)(const bh__slice *slice, BH_ST(op) * op, uint32_t ki
     return BH_ST(done)(op, BH_FOUND);
 }
 
-/* Does the operation to the key in the slot at hand; the key's lock is held. */
-BH_FN void BH_ST(act)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t slot)
+/* Assigns or joins what an element brings to the value of its key, in a slot; the key's lock is held. */
+BH_FN void BH_ST(set_value)(bh__slice *slice, uint32_t kind, uint64_t slot, BH_KEY key, uint32_t at)
 {
     BH_VALUE value;
 
+    slice->assigned++;
+    if (!BH_VALUE_BYTES)
+        return;
+    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, at);
+    if (BH_OP_REDUCES(kind))
+        value =
+            (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(BH_ST(value_of)(slot)), value);
+    if (BH_ST_IS_PAIR)
+        bh_write64(bh_st_at(slot), bh_pair(key, value));
+    else
+        BH_WRITE_VALUE(BH_ST(value_of)(slot), value);
+}
+
+/* Does the operation to the key in the slot at hand; the key's lock is held. */
+BH_FN void BH_ST(act)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t slot)
+{
     if (BH_OP_ERASES(kind)) {
         slice->room++;
         slice->erased++;
@@ -326,27 +342,17 @@ BH_FN void BH_ST(act)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t 
         bh_release_add64(bh_st_at(op->word), 0 - ((uint64_t)(op->ready - BH_ST_ERASED) << op->bit));
         return;
     }
-    slice->assigned++;
     op->outcome = BH_ASSIGNED;
-    if (!BH_VALUE_BYTES)
-        return;
-    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at);
-    if (BH_OP_REDUCES(kind))
-        value =
-            (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, BH_LOAD_VALUE(BH_ST(value_of)(slot)), value);
-    if (BH_ST_IS_PAIR)
-        bh_write64(bh_st_at(slot), bh_pair(op->key, value));
-    else
-        BH_WRITE_VALUE(BH_ST(value_of)(slot), value);
+    BH_ST(set_value)(slice, kind, slot, op->key, op->at);
 }
 
-/* Whether an operation acts on keys that are there without locks: with BH_HINT_ALIKE. But no atomic operation goes to
- * a slot in another memory. */
+/* Whether an operation acts on keys that are there without locks: with BH_HINT_ALIKE and, on cores, while no key has been
+ * erased: nobody erases then, so a key stays where it is. But no atomic operation goes to a slot in another memory. */
 BH_FN int BH_ST(is_alike)(const bh__slice *slice, uint32_t kind)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
 
-    return BH_IS_ALIKE(slice) && !(g->far && BH_OP_REDUCES(kind));
+    return (BH_IS_ALIKE(slice) || (BH_BRINGS && !g->turnover)) && !(g->far && BH_OP_REDUCES(kind));
 }
 
 /* Does the operation to the key in the slot at hand, without a lock. What a ticket is when it is ready has the bit of
@@ -371,12 +377,12 @@ BH_FN void BH_ST(act_alike)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
     slice->erased++;
 }
 
-/* A key that the operation changes has been seen in the slot at hand: takes the lock, if it is not held
+/* A key that the operation changes has been seen in the slot at hand, at `slot`: takes the lock, if it is not held
  * already, and acts if the key still is there. */
-BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, bh_region *next)
+BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t slot,
+                              bh_region *next)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
-    const uint64_t slot = BH_ST(slot)(g, op, op->bit);
     unsigned char *lock = bh_st_lock_of(g, &op->hash);
 
     if (BH_OP_ERASES(kind) && !g->turnover)
@@ -430,8 +436,9 @@ BH_FN bh_answer BH_ST(met)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
     uint64_t stamp = 0;
 
+    /* On a GPU `slot` may be a copy's. */
     if (!BH_OP_KEEPS(kind))
-        return BH_ST(change)(slice, op, kind, next);
+        return BH_ST(change)(slice, op, kind, BH_BRINGS ? slot : BH_ST(slot)(g, op, op->bit), next);
     /* A stamp counts only if no pair is being written when it is read, and the key was there after that. */
     if (!BH_ST_IS_NARROW && !BH_QUIET) {
         stamp = bh_load64(bh_st_stamp_of(g, op->word));

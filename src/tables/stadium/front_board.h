@@ -1,313 +1,876 @@
 /*
- * Stadium hashing: many lookups at a time, without branches. An include-template: see instance.h.
+ * Stadium hashing: many operations of one kind at a time, in groups of eight. An include-template: see instance.h.
  *
  * Whether a word of the board has a ticket of the key's, and whether a slot has the key, no processor can predict,
- * and in the window of the schedule each is a branch. The *front* takes the keys of a slice in blocks, and each
- * block through three rounds. A key goes on from one list to the next or not: its name is written to the end of the
- * list in any case, and that end moves on only if the key does.
+ * and in the window of the schedule each is a branch. The *front* takes the keys of a slice through two queues:
  *
- *     aim       hash; ask for the line of the board                                    all keys
- *     look      all 64 tickets of the line at once: is one the key's, before the path   all keys
- *               ends at a fresh ticket? ask for its slot                               candidates
- *     compare   slot and key; look at the ticket again                                 candidates
+ *     keys --aim--> looks ----------> visits --------> found, or missing; changed; inserted
+ *                     | ^   a ticket    |
+ *                     | |   is the      | another key's slot, and
+ *                     v |   key's       v more of the path to see
+ *                  look on, at the next line or ticket
  *
- *     block 0   aim  look        compare
- *     block 1        aim   look           compare
- *     block 2              aim   look            compare
+ *     aim       where the path of each key begins; its line of the board is asked for        all keys
+ *     look      all 64 tickets of the line at once: is one the key's, before the path ends
+ *               at a fresh ticket or, once keys have been erased, at its bound?              all keys
+ *     visit     the slot of the first such ticket: is it the key's? If so the operation is
+ *               done to it                                                                   candidates
+ *     claim     a key that is to be inserted, and is not there: a free ticket; then it
+ *               visits the slot, to be written there                                         new keys
+ *     look on   alone, from where the key is on its path                                     a few in a hundred
  *
- * The keys of a slice follow each other, so vectors hash them for their first line. Keys whose line is full, and has none
- * of their tickets, go through the same with the next line of their paths. The few that are then not decided are left to the
- * window, from their beginning.
+ *     queue     [ done | asked for, on their way          | joined |  free  ]
+ *                      ^ head                             ^ asked  ^ tail
+ *
+ * The first group of a queue is looked at when BH_ST_AHEAD keys behind it are on their way. What goes on joins the
+ * queue that it needs at its end. So searches of all lengths share the groups, and few branches depend on a single key.
+ * What cannot be told here (the path is very long; another thread is at work on the key; no room) is left to the window,
+ * from its beginning. What is done to a key, and why in this order, is what flight.h does: see ops.h.
  */
 #include "tables/instance.h"
 
 #ifndef BH_TABLES_STADIUM_FRONT_BOARD_H
 #define BH_TABLES_STADIUM_FRONT_BOARD_H
 
-/* Keys of a block: so many lines are on their way at a time, of the board and of slots. */
-#define BH_ST_BLOCK 32u
+/* Keys that are on their way behind a group before it is looked at. */
+#ifndef BH_ST_AHEAD
+#define BH_ST_AHEAD (BH_FRONT_AHEAD * BH_FRONT_GROUP)
+#endif
 
-/* Lines of a path that the front looks at; a line that fewer keys than so many want is left to the window. */
-#define BH_ST_FRONT_LINES 4u
-#define BH_ST_FRONT_LEAST 16u
+/* Places of a queue: what is on its way, what joins beside it, and then so much again before it is moved down. */
+#define BH_ST_ROOM (4 * BH_ST_AHEAD)
+
+/* Lines of a path that the front looks at. A bound of 255 words, which is none, lies behind them. */
+#define BH_ST_FRONT_LINES 24u
 
 /* Tickets, and bytes, of a line of the board. */
 #define BH_ST_LINE 64u
+
+/* A key's *mark*: what its ticket is when it is ready; how many lines of its path lie before this one; and in the six
+ * lowest bits the number, in its line, of the ticket with which its path begins. In the queue of visits the address of
+ * a ticket has the upper part of it, too, and two bits: more of the path may have to be looked at; the ticket has been
+ * claimed for the key. */
+#define BH_ST_ADDRESS ((1ull << 48) - 1)
+#define BH_ST_TICKET_SHIFT 48
+#define BH_ST_LINES_SHIFT 56
+#define BH_ST_LINES_MASK 63u
+#define BH_ST_CLAIMED (1ull << 62)
+#define BH_ST_UNDECIDED (1ull << 63)
 
 /* A word whose tickets are all 1. */
 #define BH_ST_ONES 0x0101010101010101ull
 
 /* A set of tickets of a line, a bit for each, in the order in which a path meets their words. */
-BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t start)
+BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t first)
 {
-    return set >> start * 8 | set << (0 - start * 8) % 64;
+    return set >> first | set << (0 - first) % 64;
+}
+
+/* The tickets of a line that are on the path: up to the first fresh one or, once keys have been erased, to the end of the
+ * bound's word, of which `words` of this line lie before. *ends receives whether the path ends here: not 0. (The tickets
+ * of a word are claimed from the first fresh one on, so behind that there is none of a key.) */
+BH_FN uint64_t bh_st_on_path(uint64_t fresh, int turnover, uint32_t words, uint64_t *ends)
+{
+    const uint64_t until_fresh = fresh ^ (fresh - 1), here = words < BH_ST_WORDS;
+
+    *ends = fresh;
+    if (!turnover)
+        return until_fresh;
+    *ends |= here;
+    return until_fresh & (((2ull << (8 * words + 7) % 64) - 1) | (here - 1));
+}
+
+/* The ticket that a mark has, which lies in memory: a vector is filled with it from there. */
+BH_FN uint32_t bh_st_ready_of(const uint64_t *mark)
+{
+    const unsigned char *bytes = (const unsigned char *)mark;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return bytes[7 - BH_ST_TICKET_SHIFT / 8];
+#else
+    return bytes[BH_ST_TICKET_SHIFT / 8];
+#endif
+}
+
+/* The tickets of a line that are a key's: that are ready; but an insertion, while it takes no lock, must not pass a claimed
+ * one either, whose key may be its own. (What is claimed is one less than what is ready, which is odd.) */
+BH_FN uint64_t bh_st_same(bh_line board, uint32_t ready, uint32_t kind, int turnover)
+{
+    return BH_OP_INSERTS(kind) && !turnover ? bh_line_match8_odd(board, ready)
+                                            : bh_line_match8(board, ready);
+}
+
+BH_FN uint32_t bh_st_lines_of(uint64_t mark)
+{
+    return (uint32_t)(mark >> BH_ST_LINES_SHIFT) & BH_ST_LINES_MASK;
+}
+
+/* 1 in each place of which the word is not 0. */
+BH_FN bh_vec bh_st_not_zero(bh_vec words)
+{
+    return bh_vec_right(bh_vec_or(words, bh_vec_subtract(bh_vec_all(0), words)), 63);
+}
+
+/* How lines of the board, or slots, are asked for. Those that come from beyond the caches, to be written, are asked for
+ * once more a group before they are looked at. */
+BH_FN bh_asks bh_st_asks(int to_write, int far)
+{
+    return far ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
+}
+
+/* Asks once more for the group behind the one at `at`, which and all that is behind it are so many keys. */
+BH_FN void bh_st_own_next(const uint64_t *at, uint32_t behind)
+{
+    uint32_t i;
+
+    for (i = BH_FRONT_GROUP; i < 2 * BH_FRONT_GROUP && i < behind; i++)
+        bh_own(bh_st_at(at[i]));
 }
 
 #endif
 
 #define BH_ST(name) BH_NAME(bh_st_##name)
 #define BH_ST_IS_NARROW BH_ST_NARROW(BH_KEY_BYTES, BH_VALUE_BYTES)
-#define BH_ST_IS_PAIR (BH_ST_IS_NARROW && BH_VALUE_BYTES == 4)
+#define BH_ST_IS_PAIR (BH_ST_IS_NARROW && BH_VALUE_BYTES == 4) /* key and value in one word */
 #define BH_ST_SHIFT BH_ST_SLOT_SHIFT(BH_KEY_BYTES, BH_VALUE_BYTES)
 
-/* The keys of a block on their way to the board. */
-typedef struct BH_ST(aims) {
-    const bh_st_part *part[BH_ST_BLOCK];
-    uint64_t home[BH_ST_BLOCK];    /* the number of the line in which the path begins */
-    uint64_t line[BH_ST_BLOCK];    /* that of this one */
-    uint64_t start[BH_ST_BLOCK];   /* the word in it with which the path begins */
-    uint64_t tickets[BH_ST_BLOCK]; /* a word whose tickets are all as the key's */
-} BH_ST(aims);
+/* Keys on their way to a line of the board. */
+typedef struct BH_ST(looks) {
+    uint64_t line[BH_ST_ROOM];  /* address */
+    uint64_t slots[BH_ST_ROOM]; /* of the first of the line's slots */
+    uint64_t mark[BH_ST_ROOM];
+    uint64_t bound[BH_ST_ROOM]; /* address of the path's bound */
+    uint32_t name[BH_ST_ROOM];
+    uint32_t head, tail;
+    /* Of the first group, when it has been looked at: how many keys it has, else 0; the tickets that are the key's, as
+     * met; the first fresh ones, and whether the path ends in the line. */
+    uint32_t looked;
+    uint64_t tickets[BH_FRONT_GROUP], ends[BH_FRONT_GROUP];
+} BH_ST(looks);
 
-/* Keys of a block on their way to slots. */
-typedef struct BH_ST(candidates) {
-    /* The tickets of the line that are the key's, in the order in which its path meets them; */
-    uint64_t tickets[BH_ST_BLOCK];
-    uint64_t ends[BH_ST_BLOCK];   /* not 0: the path ends in this line */
-    uint64_t ticket[BH_ST_BLOCK]; /* address of the word of the first of the tickets, */
-    uint64_t bit[BH_ST_BLOCK];    /* and where it begins there */
-    uint64_t slot[BH_ST_BLOCK];   /* address */
-    uint16_t of[BH_ST_BLOCK];     /* the aim's number in the block */
-    uint16_t at[BH_ST_BLOCK];     /* element of the slice */
-    uint8_t ready[BH_ST_BLOCK];
-} BH_ST(candidates);
+/* Keys on their way to a slot. */
+typedef struct BH_ST(visits) {
+    uint64_t slot[BH_ST_ROOM];   /* address */
+    uint64_t ticket[BH_ST_ROOM]; /* its ticket's, and more: see BH_ST_ADDRESS */
+    uint32_t name[BH_ST_ROOM];
+    uint32_t head, asked, tail;
+    /* Of lookups, and of the first group, when it has been looked at: how many keys it has, else 0; they; what was in
+     * their slots, a pair or, of others, in `pairs` whether it was another key; and what their tickets are now. */
+    uint32_t looked;
+    BH_KEY keys[BH_FRONT_GROUP];
+    BH_VALUE values[BH_FRONT_GROUP];
+    uint64_t pairs[BH_FRONT_GROUP], now[BH_FRONT_GROUP];
+} BH_ST(visits);
 
-/* Asks for what the i-th key's look at the board needs. */
-BH_FN void BH_ST(ask_for_line)(const BH_ST(aims) * aims, uint32_t i, int turnover, int far)
+/* A slice on its way through the front. */
+typedef struct BH_ST(front_state) {
+    const bh_st_geometry *geometry;
+    bh__slice slice; /* a copy: nobody else can point to it */
+    BH_ST(looks) looks;
+    BH_ST(visits) visits;
+    uint16_t *left; /* names of elements that are left to the window */
+    uint32_t lefts; /* how many */
+} BH_ST(front_state);
+
+BH_FN void BH_ST(leave)(BH_ST(front_state) * f, uint32_t name)
 {
-    const void *line = bh_st_at(aims->part[i]->board + aims->line[i] * BH_ST_LINE);
-
-    if (far)
-        bh_bring_far(line);
-    else
-        bh_bring(line);
-    if (turnover)
-        bh_bring(bh_st_at(aims->part[i]->bounds + aims->home[i]));
+    f->left[f->lefts++] = (uint16_t)name;
 }
 
-/* Aims at the line-th line of a key's path. */
-BH_FN void BH_ST(take_aim)(const bh_st_geometry *g, BH_KEY key, uint32_t line, int turnover,
-                           int far, BH_ST(aims) * aims, uint32_t i)
+BH_FN BH_KEY BH_ST(key_of)(const BH_ST(front_state) * f, uint32_t name)
 {
-    const bh_hash h = bh_hash_key(key, &g->seed);
-    const bh_st_part *part = bh_st_part_of(g, &h);
-
-    aims->part[i] = part;
-    aims->home[i] = aims->line[i] = bh_hash_range(h.one, part->units);
-    if (line)
-        aims->line[i] =
-            (aims->line[i] + line * (1 + bh_hash_range(h.two, part->units - 1))) % part->units;
-    aims->start[i] = h.two % BH_ST_WORDS;
-    aims->tickets[i] = bh_st_ready(g, &h) * BH_ST_ONES;
-    BH_ST(ask_for_line)(aims, i, turnover, far);
+    return ((const BH_KEY *)f->slice.keys)[name];
 }
 
-/* Aims at the first lines of the paths of `size` keys, a multiple of 8, hashed by vectors. What is in a vector here
- * take_aim says of one key. */
-BH_FN void BH_ST(take_aims)(const bh_st_geometry *g, const BH_KEY *keys, uint32_t size,
-                            int turnover, int far, BH_ST(aims) * aims)
+/* --- the queue of looks ------------------------------------------------------------------------ */
+
+/* Hashes a group of keys: what bh_hash_key and bh_st_ready say of one. */
+BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, uint64_t *one,
+                             uint64_t *mark)
 {
     const bh_vec infos = bh_vec_all(g->infos), below16 = bh_vec_all(0xffff);
-    uint64_t ones[BH_ST_BLOCK];
     uint32_t i;
 
-    for (i = 0; i < size; i += BH_VEC) {
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_hashes h = bh_hash_keys(BH_LOAD_VECTOR(keys + i), BH_KEY_BYTES, &g->seed);
         const bh_vec info = bh_vec_right(
             bh_vec_multiply32(bh_vec_and(bh_vec_right(h.two, 16), below16), infos), 16);
         const bh_vec ready = bh_vec_add(bh_vec_left(info, 1), bh_vec_all(3));
-        const bh_vec four = bh_vec_multiply32(ready, bh_vec_all((uint32_t)BH_ST_ONES));
+        const bh_vec first = bh_vec_left(bh_vec_and(h.two, bh_vec_all(BH_ST_WORDS - 1)), 3);
 
-        bh_vec_store64(ones + i, h.one);
-        bh_vec_store64(aims->start + i, bh_vec_and(h.two, bh_vec_all(BH_ST_WORDS - 1)));
-        bh_vec_store64(aims->tickets + i, bh_vec_or(four, bh_vec_left(four, 32)));
-    }
-    for (i = 0; i < size; i++) {
-        const bh_hash h = {ones[i], 0};
-
-        aims->part[i] = bh_st_part_of(g, &h);
-        aims->home[i] = aims->line[i] = bh_hash_range(h.one, aims->part[i]->units);
-        BH_ST(ask_for_line)(aims, i, turnover, far);
+        bh_vec_store64(one + i, h.one);
+        bh_vec_store64(mark + i, bh_vec_or(bh_vec_left(ready, BH_ST_TICKET_SHIFT), first));
     }
 }
 
-/* Answers the tickets of the i-th key's line that are the key's, and lie on its path, as met; *ends receives whether the
- * path ends in this line: not 0. */
-BH_FN uint64_t BH_ST(look_once)(const BH_ST(aims) * aims, uint32_t i, uint32_t round, int turnover,
-                                uint64_t *ends)
+/* Where the paths of a group's keys begin. A small table has one part, and then vectors can say that. */
+BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, const uint64_t *one, uint64_t *line,
+                            uint64_t *slots, uint64_t *bound)
 {
-    const bh_line line = bh_line_load(bh_st_at(aims->part[i]->board + aims->line[i] * BH_ST_LINE));
-    const uint32_t start = (uint32_t)aims->start[i];
-    const uint64_t fresh = bh_st_as_met(bh_line_match8(line, 0), start);
-    const uint64_t same = bh_st_as_met(bh_line_match8(line, (uint8_t)aims->tickets[i]), start);
-    /* All tickets up to the first fresh one, or all. The tickets of a word are claimed from the first fresh one on, so
-     * behind that there is none of a key. */
-    uint64_t path = fresh ^ (fresh - 1);
+    uint32_t i;
 
-    *ends = fresh;
+    if (g->parts == 1 && g->part->units <= UINT32_MAX) {
+        const bh_vec units = bh_vec_all(g->part->units), board = bh_vec_all(g->part->board);
+        const bh_vec bounds = bh_vec_all(g->part->bounds), first = bh_vec_all(g->part->slots);
+
+        for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+            const bh_vec unit = bh_hash_ranges(bh_vec_load64(one + i), units);
+            const bh_vec number = bh_vec_left(unit, 6);
+
+            bh_vec_store64(line + i, bh_vec_add(board, number));
+            bh_vec_store64(slots + i, bh_vec_add(first, bh_vec_left(number, BH_ST_SHIFT)));
+            bh_vec_store64(bound + i, bh_vec_add(bounds, unit));
+        }
+        return;
+    }
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const bh_hash h = {one[i], 0};
+        const bh_st_part *const part = bh_st_part_of(g, &h);
+        const uint64_t unit = bh_hash_range(h.one, part->units);
+
+        line[i] = part->board + unit * BH_ST_LINE;
+        slots[i] = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
+        bound[i] = part->bounds + unit;
+    }
+}
+
+/* Appends the next group of the slice's elements, from `first` on, to the looks. Answers how many they are. */
+BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t total, bh_asks how,
+                                int turnover)
+{
+    BH_ST(looks) *const q = &f->looks;
+    const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
+    uint64_t *const line = q->line + q->tail, *const bound = q->bound + q->tail;
+    uint32_t *const name = q->name + q->tail;
+    const BH_KEY *keys = (const BH_KEY *)f->slice.keys + first;
+    BH_KEY gathered[BH_FRONT_GROUP];
+    uint64_t one[BH_FRONT_GROUP];
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        name[i] = first + i;
+    if (f->slice.listed || members < BH_FRONT_GROUP) {
+        /* Where there are no eight left the last one stands for those that are missing. */
+        for (i = 0; i < BH_FRONT_GROUP; i++) {
+            const uint32_t at = first + (i < members ? i : members - 1);
+
+            name[i] = f->slice.listed ? f->slice.list[at] : at;
+            gathered[i] = BH_ST(key_of)(f, name[i]);
+        }
+        keys = gathered;
+    }
+    BH_ST(hash_group)(f->geometry, keys, one, q->mark + q->tail);
+    BH_ST(aim_group)(f->geometry, one, line, q->slots + q->tail, bound);
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        bh_ask(bh_st_at(line[i]), how);
+        if (turnover)
+            bh_bring(bh_st_at(bound[i]));
+    }
+    q->tail += members;
+    return members;
+}
+
+/* Where there is no whole group in the queue the first key stands for those that are missing. */
+BH_FN_RARE void BH_ST(fill_looks)(BH_ST(looks) * q)
+{
+    uint32_t i;
+
+    for (i = q->tail; i < q->head + BH_FRONT_GROUP; i++) {
+        q->line[i] = q->line[q->head];
+        q->slots[i] = q->slots[q->head];
+        q->mark[i] = q->mark[q->head];
+        q->bound[i] = q->bound[q->head];
+        q->name[i] = q->name[q->head];
+    }
+}
+
+/* Looks at the lines of the first keys of the queue, a group of them or, in the end, fewer. */
+BH_FN void BH_ST(look_at_lines)(BH_ST(looks) * q, uint32_t kind, int turnover)
+{
+    const uint64_t *const line = q->line + q->head, *const bound = q->bound + q->head;
+    const uint64_t *const mark = q->mark + q->head;
+    const uint32_t there = q->tail - q->head;
+    uint32_t i;
+
+    q->looked = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
+    if (there < BH_FRONT_GROUP)
+        BH_ST(fill_looks)(q);
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const bh_line board = bh_line_load(bh_st_at(line[i]));
+        const uint32_t first = mark[i] % BH_ST_LINE, ready = bh_st_ready_of(mark + i);
+        const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), first);
+        const uint64_t same = bh_st_as_met(bh_st_same(board, ready, kind, turnover), first);
+        const uint32_t words =
+            turnover ? bh_load8(bh_st_at(bound[i])) - bh_st_lines_of(mark[i]) * BH_ST_WORDS : 0;
+
+        q->tickets[i] = same & bh_st_on_path(fresh, turnover, words, &q->ends[i]);
+    }
+}
+
+/* --- the queue of visits ----------------------------------------------------------------------- */
+
+BH_FN void BH_ST(add_visit)(BH_ST(visits) * v, uint64_t slot, uint64_t ticket, uint32_t name)
+{
+    v->slot[v->tail] = slot;
+    v->ticket[v->tail] = ticket;
+    v->name[v->tail++] = name;
+}
+
+/* Those keys of the group that has been looked at that have tickets of theirs join the visits. */
+BH_FN void BH_ST(add_visits)(const BH_ST(looks) * q, uint32_t open, BH_ST(visits) * v)
+{
+    const uint64_t *const line = q->line + q->head, *const slots = q->slots + q->head;
+    const uint64_t *const mark = q->mark + q->head;
+    const bh_vec in_line = bh_vec_all(BH_ST_LINE - 1);
+    uint64_t first[BH_FRONT_GROUP], slot[BH_FRONT_GROUP], ticket[BH_FRONT_GROUP];
+    uint32_t i;
+
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        first[i] = bh_first64(q->tickets[i] | 1ull << 63);
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec marks = bh_vec_load64(mark + i), set = bh_vec_load64(q->tickets + i);
+        const bh_vec in = bh_vec_and(bh_vec_add(bh_vec_load64(first + i), marks), in_line);
+        const bh_vec more = bh_st_not_zero(bh_vec_and(set, bh_vec_subtract(set, bh_vec_all(1))));
+        const bh_vec on = bh_vec_xor(bh_st_not_zero(bh_vec_load64(q->ends + i)), bh_vec_all(1));
+        const bh_vec rest = bh_vec_or(bh_vec_xor(marks, bh_vec_and(marks, in_line)),
+                                      bh_vec_left(bh_vec_or(more, on), 63));
+
+        bh_vec_store64(slot + i,
+                       bh_vec_add(bh_vec_load64(slots + i), bh_vec_left(in, BH_ST_SHIFT)));
+        bh_vec_store64(ticket + i, bh_vec_or(bh_vec_add(bh_vec_load64(line + i), in), rest));
+    }
+    bh_pack64(v->slot + v->tail, slot, BH_FRONT_GROUP, open);
+    bh_pack64(v->ticket + v->tail, ticket, BH_FRONT_GROUP, open);
+    bh_pack32(v->name + v->tail, q->name + q->head, BH_FRONT_GROUP, open);
+    v->tail += bh_count(open);
+}
+
+/* Asks for the slots of those that have joined, a group at a time. */
+BH_FN void BH_ST(ask_for_slots)(BH_ST(visits) * v, bh_asks how)
+{
+    while (v->tail - v->asked >= BH_FRONT_GROUP) {
+        const uint64_t *const slot = v->slot + v->asked;
+        uint32_t i;
+
+#pragma GCC unroll 8
+        for (i = 0; i < BH_FRONT_GROUP; i++)
+            bh_ask(bh_st_at(slot[i]), how);
+        v->asked += BH_FRONT_GROUP;
+    }
+}
+
+/* --- insertions --------------------------------------------------------------------------------- */
+
+/* A ticket, the `in`-th of a line, which is `was`, fresh or erased, is claimed for a key if its word still is `word`. The
+ * key then visits its slot. */
+BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, uint64_t line, uint64_t slots, uint32_t in,
+                              uint64_t word, uint32_t was, uint32_t ready, uint32_t name)
+{
+    const uint32_t at = in / 8 * 8;
+
+    if (!bh_swap_if64(bh_st_at(line + at), word,
+                      word + ((uint64_t)(ready - 1 - was) << in % 8 * 8)))
+        return 0;
+    /* A reader that has seen the slot's last key may not have read its value yet. */
+    if (!BH_ST_IS_NARROW && was == BH_ST_ERASED)
+        (void)bh_take64(bh_st_stamp_of(f->geometry, line + at), 1);
+    f->slice.room--;
+    BH_ST(add_visit)
+    (&f->visits, slots + ((uint64_t)in << BH_ST_SHIFT),
+     (line + in) | (uint64_t)ready << BH_ST_TICKET_SHIFT | BH_ST_CLAIMED, name);
+    return 1;
+}
+
+/* While no key has been erased: the `met`-th ticket of the line on the key's path was the first fresh one, and none before
+ * was the key's, ready or claimed. Answers whether the key has got that ticket. The tickets of a word are claimed in their
+ * order: so if this one is still fresh, none of the word has been claimed since. */
+BH_FN int BH_ST(claim_fresh_ticket)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
+                                    uint64_t bound, uint64_t mark, uint32_t met, uint32_t name)
+{
+    const uint32_t in = (met + (uint32_t)mark) % BH_ST_LINE;
+    const uint32_t steps = bh_st_lines_of(mark) * BH_ST_WORDS + met / 8;
+    const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
+
+    if (!f->slice.room || (word >> in % 8 * 8 & 255) || (steps && !bh_st_raise_at(bound, steps)))
+        return 0;
+    return BH_ST(claim_ticket)(f, line, slots, in, word, 0, mark >> BH_ST_TICKET_SHIFT & 255, name);
+}
+
+/* Once keys have been erased: looks at the line again with the key's lock held, which is kept until the pair has been
+ * written. Answers whether the key has got a ticket. */
+BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
+                                      uint64_t bound, uint64_t mark, uint32_t name)
+{
+    const bh_st_geometry *const g = f->geometry;
+    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
+    const uint32_t first = mark % BH_ST_LINE, ready = bh_st_ready(g, &h);
+    unsigned char *const lock = bh_st_lock_of(g, &h);
+    uint64_t ends, path, free, fresh, erased;
+    bh_line board;
+
+    /* Of a longer path all lines would have to be looked at again. */
+    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(lock))
+        return 0;
+    board = bh_line_load(bh_st_at(line));
+    fresh = bh_st_as_met(bh_line_match8(board, 0), first);
+    path = bh_st_on_path(fresh, 1, bh_load8(bh_st_at(bound)), &ends);
+    erased = bh_st_as_met(bh_line_match8(board, BH_ST_ERASED), first) & path;
+    free = erased ? erased : fresh & path;
+    if (ends && free && !(bh_st_as_met(bh_line_match8(board, ready), first) & path)) {
+        const uint32_t met = bh_first64(free), in = (met + first) % BH_ST_LINE;
+        const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
+        const uint32_t is = (uint32_t)(word >> in % 8 * 8) & 255;
+
+        if (is == (erased ? BH_ST_ERASED : 0) && (met < 8 || bh_st_raise_at(bound, met / 8)) &&
+            BH_ST(claim_ticket)(f, line, slots, in, word, is, ready, name))
+            return 1;
+    }
+    bh_st_unlock(lock);
+    return 0;
+}
+
+/* A key that is to be inserted has come to the end of its path, in a line, where `fresh` tickets were fresh, as met. */
+BH_FN void BH_ST(insert_at_end)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
+                                uint64_t bound, uint64_t mark, uint64_t fresh, uint32_t name,
+                                int turnover)
+{
+    if (turnover ? !BH_ST(claim_with_lock)(f, line, slots, bound, mark, name)
+                 : !BH_ST(claim_fresh_ticket)(f, line, slots, bound, mark, bh_first64(fresh), name))
+        BH_ST(leave)(f, name);
+}
+
+/* The pair of a key for which a ticket has been claimed is written. */
+BH_FN void BH_ST(put_pair)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot, uint64_t ticket,
+                           uint32_t name, int turnover)
+{
+    const BH_KEY key = BH_ST(key_of)(f, name);
+
+    BH_ST(store)(slot, key, (BH_VALUE)bh_given(&f->slice, kind, BH_VALUE_BYTES, name));
+    bh_store8(bh_st_at(ticket & BH_ST_ADDRESS), (uint8_t)(ticket >> BH_ST_TICKET_SHIFT));
     if (turnover) {
-        /* Of the words of this line; the bound is not before it. */
-        const uint32_t bound = bh_st_bound(aims->part[i], aims->home[i]) - round * BH_ST_WORDS;
-        const uint64_t here = bound < BH_ST_WORDS;
+        const bh_hash h = bh_hash_key(key, &f->geometry->seed);
 
-        path &= ((2ull << (8 * bound + 7) % 64) - 1) | (here - 1);
-        *ends |= here;
+        bh_st_unlock(bh_st_lock_of(f->geometry, &h));
     }
-    return same & path;
+    f->slice.inserted++;
+    if (f->slice.outcomes)
+        f->slice.outcomes[name] = BH_INSERTED;
 }
 
-/* Says in which slot the k-th candidate may be, which is an element of the slice, and asks for it. */
-BH_FN void BH_ST(place_once)(const BH_ST(aims) * aims, uint32_t at, int far, BH_ST(candidates) * c,
-                             uint32_t k)
-{
-    const uint32_t of = c->of[k];
-    const bh_st_part *const part = aims->part[of];
-    /* As met, the first ticket of the line is that of the word with which the path begins. */
-    const uint64_t number = aims->line[of] * BH_ST_LINE +
-                            (bh_first64(c->tickets[k]) + aims->start[of] * 8) % BH_ST_LINE;
+/* --- looking on --------------------------------------------------------------------------------- */
 
-    c->ticket[k] = part->board + number / 8 * 8;
-    c->bit[k] = number % 8 * 8;
-    c->slot[k] = part->slots + (number << BH_ST_SHIFT);
-    c->ready[k] = (uint8_t)aims->tickets[of];
-    c->at[k] = (uint16_t)at;
-    if (far)
-        bh_bring_far(bh_st_at(c->slot[k]));
-    else
-        bh_bring(bh_st_at(c->slot[k]));
+/* One key looks on alone: at the tickets of its line behind one that was not its own or, where `in_line` is 0, at the next
+ * line. `ticket` is as in the queue of visits; its address is that of the line where `in_line` is 0. */
+BH_FN_RARE void BH_ST(look_on)(BH_ST(front_state) * f, uint32_t kind, uint64_t ticket, int in_line,
+                               uint32_t name, int turnover)
+{
+    const bh_st_geometry *const g = f->geometry;
+    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
+    const bh_st_part *const part = bh_st_part_of(g, &h);
+    const uint64_t at = ticket & BH_ST_ADDRESS,
+                   bound = part->bounds + bh_hash_range(h.one, part->units);
+    const uint64_t first = h.two % BH_ST_WORDS * 8, ready = bh_st_ready(g, &h);
+    uint64_t unit = (at - part->board) / BH_ST_LINE, lines = bh_st_lines_of(ticket);
+    const uint64_t mark = ready << BH_ST_TICKET_SHIFT | first;
+    const uint64_t line = part->board + unit * BH_ST_LINE;
+    const uint64_t slots = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
+    BH_ST(looks) *const q = &f->looks;
+
+    if (in_line) {
+        const bh_line board = bh_line_load(bh_st_at(line));
+        const uint32_t words =
+            turnover ? bh_load8(bh_st_at(bound)) - (uint32_t)lines * BH_ST_WORDS : 0;
+        const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), (uint32_t)first);
+        uint64_t ends, left = bh_st_on_path(fresh, turnover, words, &ends);
+
+        left &= bh_st_as_met(bh_st_same(board, (uint32_t)ready, kind, turnover), (uint32_t)first) &
+                (~1ull << (at - first) % BH_ST_LINE);
+        if (left) {
+            const uint64_t in = (bh_first64(left) + first) % BH_ST_LINE;
+            const uint64_t more = (left & (left - 1)) || !ends ? BH_ST_UNDECIDED : 0;
+
+            BH_ST(add_visit)
+            (&f->visits, slots + (in << BH_ST_SHIFT),
+             (line + in) | ready << BH_ST_TICKET_SHIFT | lines << BH_ST_LINES_SHIFT | more, name);
+            return;
+        }
+        if (ends) {
+            if (BH_OP_INSERTS(kind))
+                BH_ST(insert_at_end)
+            (f, line, slots, bound, mark | lines << BH_ST_LINES_SHIFT, fresh, name, turnover);
+            return;
+        }
+    }
+    if (++lines >= BH_ST_FRONT_LINES || lines >= part->units) {
+        BH_ST(leave)(f, name);
+        return;
+    }
+    unit += 1 + bh_hash_range(h.two, part->units - 1);
+    unit -= unit < part->units ? 0 : part->units;
+    q->line[q->tail] = part->board + unit * BH_ST_LINE;
+    q->slots[q->tail] = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
+    q->mark[q->tail] = mark | lines << BH_ST_LINES_SHIFT;
+    q->bound[q->tail] = bound;
+    q->name[q->tail] = name;
+    bh_ask(bh_st_at(q->line[q->tail++]), bh_st_asks(BH_OP_INSERTS(kind), 0));
 }
 
-/* Writes the key's outcome and value. Answers whether that decides: the key is in the slot, or it was absent when the
- * slot was read. */
-BH_FN uint32_t BH_ST(compare_once)(const bh__slice *slice, const BH_ST(candidates) * c, uint32_t k)
+/* --- what becomes of a group -------------------------------------------------------------------- */
+
+/* Says where the keys of the group of looks that has been looked at go on. */
+BH_FN void BH_ST(settle_looks)(BH_ST(front_state) * f, uint32_t kind, int turnover)
 {
-    const BH_KEY key = ((const BH_KEY *)slice->keys)[c->at[k]];
-    const int answers = BH_VALUE_BYTES && slice->values_out;
+    BH_ST(looks) *const q = &f->looks;
+    const uint32_t members = (1u << q->looked) - 1, head = q->head;
+    uint32_t open = members, on = 0, i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec set = bh_vec_load64(q->tickets + i);
+
+        open &= ~(bh_vec_zeros(set) << i);
+        on |= bh_vec_zeros(bh_vec_or(set, bh_vec_load64(q->ends + i))) << i;
+    }
+    if (open)
+        BH_ST(add_visits)(q, open, &f->visits);
+    on &= members;
+    q->head += q->looked;
+    q->looked = 0;
+    if (BH_OP_INSERTS(kind)) {
+        uint32_t ended = members & ~open & ~on;
+
+        for (; ended; ended &= ended - 1) {
+            const uint32_t k = bh_first(ended), at = head + k;
+
+            BH_ST(insert_at_end)
+            (f, q->line[at], q->slots[at], q->bound[at], q->mark[at], q->ends[k], q->name[at],
+             turnover);
+        }
+    }
+    for (; on; on &= on - 1) {
+        const uint32_t at = head + bh_first(on);
+
+        BH_ST(look_on)
+        (f, kind, q->line[at] | (q->mark[at] >> BH_ST_LINES_SHIFT << BH_ST_LINES_SHIFT), 0,
+         q->name[at], turnover);
+    }
+}
+
+/* Writes the answers of a group of lookups. Mostly all keys were found; others have been said to be missing already. */
+BH_FN void BH_ST(answer)(const bh__slice *slice, const uint32_t *names, uint32_t members,
+                         uint32_t found, const BH_VALUE *values)
+{
+    BH_VALUE *const out = BH_VALUE_BYTES ? (BH_VALUE *)slice->values_out : 0;
+    uint32_t i;
+
+    if (out)
+        bh_answer_ahead(slice, out + names[0], BH_VALUE_BYTES, names[0]);
+    if (found == BH_FRONT_ALL) {
+        for (i = 0; out && i < BH_FRONT_GROUP; i++)
+            out[names[i]] = values[i];
+        for (i = 0; slice->outcomes && i < BH_FRONT_GROUP; i++)
+            slice->outcomes[names[i]] = BH_FOUND;
+        return;
+    }
+    for (i = 0; out && i < members; i++) {
+        const BH_VALUE before = out[names[i]];
+
+        out[names[i]] = found >> i & 1 ? values[i] : before;
+    }
+    for (i = 0; slice->outcomes && i < members; i++)
+        slice->outcomes[names[i]] = found >> i & 1 ? BH_FOUND : BH_MISSING;
+}
+
+/* Lookups: looks at the slots of the first keys of the queue, a group of them or, in the end, fewer, and at their tickets
+ * again, unless no ticket changes that is ready. */
+BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, int turnover)
+{
+    BH_ST(visits) *const v = &f->visits;
+    const uint64_t *const slots = v->slot + v->head, *const tickets = v->ticket + v->head;
+    const uint32_t there = v->tail - v->head, *const names = v->name + v->head;
+    const int answers = BH_VALUE_BYTES && f->slice.values_out;
+    uint32_t i;
+
+    v->looked = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
+    /* Where there is no whole group the first key stands for those that are missing. */
+    for (i = v->tail; i < v->head + BH_FRONT_GROUP; i++) {
+        v->slot[i] = v->slot[v->head];
+        v->ticket[i] = v->ticket[v->head];
+        v->name[i] = v->name[v->head];
+    }
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const BH_KEY key = BH_ST(key_of)(f, names[i]);
+
+        if (BH_ST_IS_PAIR) {
+            v->keys[i] = key;
+            v->pairs[i] = bh_load64(bh_st_at(slots[i]));
+        } else {
+            v->pairs[i] = BH_LOAD_KEY(bh_st_at(slots[i])) ^ key;
+            if (answers)
+                v->values[i] = BH_LOAD_VALUE(BH_ST(value_of)(slots[i]));
+        }
+        if (turnover)
+            v->now[i] = bh_load8(bh_st_at(tickets[i] & BH_ST_ADDRESS));
+    }
+}
+
+/* Lookups: says what became of the group of visits that has been looked at. */
+BH_FN void BH_ST(settle_lookups)(BH_ST(front_state) * f, int turnover)
+{
+    BH_ST(visits) *const v = &f->visits;
+    const uint64_t *const tickets = v->ticket + v->head;
+    const uint32_t members = (1u << v->looked) - 1, *const names = v->name + v->head;
+    uint32_t same = 0, ready = turnover ? 0 : members, open = 0, found, i;
+
+    if (BH_ST_IS_PAIR)
+        same = bh_part_pairs(v->pairs, (const uint32_t *)(const void *)v->keys,
+                             (uint32_t *)(void *)v->values, BH_FRONT_GROUP) ^
+               BH_FRONT_ALL;
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec ticket = bh_vec_load64(tickets + i);
+
+        if (!BH_ST_IS_PAIR)
+            same |= bh_vec_zeros(bh_vec_load64(v->pairs + i)) << i;
+        if (turnover) {
+            const bh_vec wanted =
+                bh_vec_and(bh_vec_right(ticket, BH_ST_TICKET_SHIFT), bh_vec_all(255));
+
+            ready |= bh_vec_zeros(bh_vec_xor(bh_vec_load64(v->now + i), wanted)) << i;
+        }
+        open |= (bh_vec_zeros(bh_vec_right(ticket, 63)) ^ ((1u << BH_VEC) - 1)) << i;
+    }
+    found = same & ready & members;
+    BH_ST(answer)(&f->slice, names, v->looked, found, v->values);
+    v->head += v->looked;
+    v->looked = 0;
+    /* Not decided: where more of the path may have the key; where a ticket changed while the slot had the key. */
+    for (open = (open | same) & ~found & members; open; open &= open - 1) {
+        const uint32_t k = bh_first(open);
+
+        if (same >> k & 1)
+            BH_ST(leave)(f, names[k]);
+        else
+            BH_ST(look_on)(f, BH_FIND, tickets[k], 1, names[k], turnover);
+    }
+}
+
+/* A key that is to be changed is in a slot: changes it, with its lock held where others may erase it. Answers 0 where
+ * that could not be done at once. */
+BH_FN int BH_ST(change_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot,
+                                uint64_t ticket, uint32_t name, int turnover)
+{
+    const BH_KEY key = BH_ST(key_of)(f, name);
+    unsigned char *const at = bh_st_at(ticket & BH_ST_ADDRESS);
+    const uint32_t ready = (ticket >> BH_ST_TICKET_SHIFT) & 255;
+    unsigned char *lock;
+    bh_hash h;
+    int done;
+
+    if (!turnover) {
+        bh_change_there(&f->slice, kind, BH_VALUE_BYTES, BH_ST(value_of)(slot), name);
+        return 1;
+    }
+    h = bh_hash_key(key, &f->geometry->seed);
+    lock = bh_st_lock_of(f->geometry, &h);
+    if (!bh_st_lock(lock))
+        return 0;
+    done = bh_load8(at) == ready && BH_LOAD_KEY(bh_st_at(slot)) == key;
+    if (done && BH_OP_ERASES(kind)) {
+        f->slice.room++;
+        f->slice.erased++;
+        bh_store8(at, BH_ST_ERASED);
+    } else if (done) {
+        BH_ST(set_value)(&f->slice, kind, slot, key, name);
+    }
+    bh_st_unlock(lock);
+    return done;
+}
+
+/* A key that is to be kept as it is, if it is there, is in a slot: answers its value. */
+BH_FN int BH_ST(keep_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot, uint64_t ticket,
+                              uint32_t name, int turnover)
+{
+    const int answers = BH_VALUE_BYTES && BH_OP_WRITES(kind) && f->slice.values_out;
+    const uint64_t pair = BH_ST_IS_PAIR && answers ? bh_load64(bh_st_at(slot)) : 0;
     BH_VALUE value = 0;
-    uint32_t found, same;
 
-    if (BH_ST_IS_PAIR) {
-        const uint64_t pair = bh_load64(bh_st_at(c->slot[k]));
-
-        same = bh_pair_key(pair) == key;
+    if (BH_ST_IS_PAIR && answers) {
+        if (bh_pair_key(pair) != BH_ST(key_of)(f, name))
+            return 0;
         value = (BH_VALUE)bh_pair_value(pair);
-    } else {
-        same = BH_LOAD_KEY(bh_st_at(c->slot[k])) == key;
-        if (answers)
-            value = BH_LOAD_VALUE(bh_st_at(c->slot[k] + BH_ST_VALUE(BH_KEY_BYTES, BH_VALUE_BYTES)));
+    } else if (answers) {
+        value = BH_LOAD_VALUE(BH_ST(value_of)(slot));
     }
-    found = same & ((uint8_t)(bh_load64(bh_st_at(c->ticket[k])) >> c->bit[k]) == c->ready[k]);
-    if (answers) {
-        BH_VALUE *answer = (BH_VALUE *)slice->values_out + c->at[k], before = *answer;
-
-        *answer = found ? value : before;
-        bh_answer_ahead(slice, answer, BH_VALUE_BYTES, c->at[k]);
-    }
-    if (slice->outcomes)
-        slice->outcomes[c->at[k]] = (uint8_t)(found ? BH_FOUND : BH_MISSING);
-    return found | ((c->ends[k] != 0) & (same ^ 1) & !(c->tickets[k] & (c->tickets[k] - 1)));
+    if (turnover &&
+        bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != ((ticket >> BH_ST_TICKET_SHIFT) & 255))
+        return 0;
+    if (answers)
+        ((BH_VALUE *)f->slice.values_out)[name] = value;
+    return 1;
 }
 
-/* One line of the paths of `total` keys. Where `all` is 1 these are the first of the slice, a multiple of 8, and the line is
- * the first. Else the list names them. Writes the names of keys that must go on to the next line to the list, and answers how
- * many; and of those that the window must look up to the places before `rest`, which moves. `all`, `turnover` and `far` are
- * constants. */
-BH_FN uint32_t BH_ST(front_line)(const bh__slice *slice, int all, uint32_t line, uint16_t *list,
-                                 uint32_t total, int turnover, int far, uint16_t **rest)
+/* Other operations than lookups: visits the slots of the first keys of the queue, a group of them or, in the end, fewer. */
+BH_FN void BH_ST(visit_slots)(BH_ST(front_state) * f, uint32_t kind, int turnover)
+{
+    BH_ST(visits) *const v = &f->visits;
+    const uint32_t there = v->tail - v->head, head = v->head;
+    const uint32_t members = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
+    uint32_t i;
+
+    v->head += members;
+    for (i = head; i < head + members; i++) {
+        const uint64_t slot = v->slot[i], ticket = v->ticket[i];
+        const uint32_t name = v->name[i];
+
+        if (BH_OP_INSERTS(kind) && (ticket & BH_ST_CLAIMED)) {
+            BH_ST(put_pair)(f, kind, slot, ticket, name, turnover);
+        } else if (BH_OP_INSERTS(kind) && !turnover &&
+                   bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) !=
+                       (ticket >> BH_ST_TICKET_SHIFT & 255)) {
+            BH_ST(leave)(f, name); /* it was claimed, and is still */
+        } else if (BH_LOAD_KEY(bh_st_at(slot)) != BH_ST(key_of)(f, name)) {
+            if (BH_OP_INSERTS(kind) || (ticket & BH_ST_UNDECIDED))
+                BH_ST(look_on)(f, kind, ticket, 1, name, turnover);
+        } else if (BH_OP_KEEPS(kind)
+                       ? BH_ST(keep_in_slot)(f, kind, slot, ticket, name, turnover)
+                       : BH_ST(change_in_slot)(f, kind, slot, ticket, name, turnover)) {
+            if (f->slice.outcomes)
+                f->slice.outcomes[name] = (uint8_t)BH_OP_PRESENT(kind);
+        } else {
+            BH_ST(leave)(f, name);
+        }
+    }
+}
+
+/* --- the whole slice ---------------------------------------------------------------------------- */
+
+/* Moves what is in the queues to their beginnings, where there is no room for four groups more. */
+BH_FN void BH_ST(make_room)(BH_ST(looks) * q, BH_ST(visits) * v)
+{
+    if (q->tail + 4 * BH_FRONT_GROUP > BH_ST_ROOM) {
+        const uint32_t head = q->head, count = q->tail - head;
+
+        __builtin_memmove(q->line, q->line + head, count * sizeof *q->line);
+        __builtin_memmove(q->slots, q->slots + head, count * sizeof *q->slots);
+        __builtin_memmove(q->mark, q->mark + head, count * sizeof *q->mark);
+        __builtin_memmove(q->bound, q->bound + head, count * sizeof *q->bound);
+        __builtin_memmove(q->name, q->name + head, count * sizeof *q->name);
+        q->head = 0;
+        q->tail = count;
+    }
+    if (v->tail + 4 * BH_FRONT_GROUP > BH_ST_ROOM) {
+        const uint32_t head = v->head, count = v->tail - head;
+
+        __builtin_memmove(v->slot, v->slot + head, count * sizeof *v->slot);
+        __builtin_memmove(v->ticket, v->ticket + head, count * sizeof *v->ticket);
+        __builtin_memmove(v->name, v->name + head, count * sizeof *v->name);
+        v->head = 0;
+        v->asked -= head;
+        v->tail = count;
+    }
+}
+
+/* Whether the queue has a group whose slots have been on their way for long enough; in the end, where nothing more `comes`,
+ * whether it has anything: the last slots are asked for then. */
+BH_FN int BH_ST(is_due)(BH_ST(visits) * v, int comes, bh_asks how)
+{
+    if (comes)
+        return v->asked - v->head > BH_ST_AHEAD;
+    for (; v->asked < v->tail; v->asked++)
+        bh_ask(bh_st_at(v->slot[v->asked]), how);
+    return v->head != v->tail;
+}
+
+/* Runs the elements of a slice. Writes the names of those that are left to the window to f->left. `kind` is mostly a
+ * constant, and so is `turnover`; of lookups `far`, too. */
+BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover, int far)
+{
+    const uint32_t total = shared->listed ? shared->listed : shared->count;
+    const bh_asks board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), far);
+    const bh_asks slots = bh_st_asks(kind != BH_FIND, far);
+    uint32_t aimed = 0, i;
+    BH_ST(front_state) f;
+
+    f.geometry = (const bh_st_geometry *)shared->geometry;
+    f.slice = *shared;
+    f.left = shared->list;
+    f.lefts = 0;
+    f.looks.head = f.looks.tail = f.looks.looked = 0;
+    f.visits.head = f.visits.asked = f.visits.tail = f.visits.looked = 0;
+    if (f.slice.outcomes && !BH_OP_INSERTS(kind)) {
+        if (!f.slice.listed)
+            __builtin_memset(f.slice.outcomes, BH_MISSING, f.slice.count);
+        for (i = 0; i < f.slice.listed; i++)
+            f.slice.outcomes[f.slice.list[i]] = BH_MISSING;
+    }
+    /* Lines and slots that a lookup has looked at are settled a turn later: what was stored word by word, and is loaded as
+     * vectors, has come to the first cache by then. New keys join when few are on their way to the board, and lines are
+     * looked at when few are on their way to slots, so neither queue grows beyond its room. */
+    while (aimed < total || f.looks.head != f.looks.tail || f.visits.head != f.visits.tail) {
+        BH_ST(make_room)(&f.looks, &f.visits);
+        if (aimed < total && f.looks.tail - f.looks.head <= BH_ST_AHEAD)
+            aimed += BH_ST(add_group)(&f, aimed, total, board, turnover);
+        if (f.looks.looked)
+            BH_ST(settle_looks)(&f, kind, turnover);
+        BH_ST(ask_for_slots)(&f.visits, slots);
+        if (f.visits.tail - f.visits.head <= BH_ST_AHEAD + 2 * BH_FRONT_GROUP &&
+            (f.looks.tail - f.looks.head >= BH_ST_AHEAD ||
+             (aimed == total && f.looks.head != f.looks.tail))) {
+            if (far && (BH_OP_INSERTS(kind) || BH_OP_ERASES(kind)))
+                bh_st_own_next(f.looks.line + f.looks.head, f.looks.tail - f.looks.head);
+            BH_ST(look_at_lines)(&f.looks, kind, turnover);
+        }
+        if (kind == BH_FIND && f.visits.looked)
+            BH_ST(settle_lookups)(&f, turnover);
+        if (!BH_ST(is_due)(&f.visits, aimed < total || f.looks.head != f.looks.tail, slots))
+            continue;
+        if (far && kind != BH_FIND)
+            bh_st_own_next(f.visits.slot + f.visits.head, f.visits.tail - f.visits.head);
+        if (kind == BH_FIND)
+            BH_ST(look_at_slots)(&f, turnover);
+        else
+            BH_ST(visit_slots)(&f, kind, turnover);
+    }
+    shared->room = f.slice.room;
+    shared->inserted = f.slice.inserted;
+    shared->erased = f.slice.erased;
+    shared->assigned = f.slice.assigned;
+    shared->listed = f.lefts;
+}
+
+/* Whether elements of a slice, which do `kind`, are for the front: they are many, and the table's board is as it is by
+ * default. While keys may have been erased, a wide pair that is only read needs its stamp; the first erasure needs the
+ * policy. */
+BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
-    const BH_KEY *keys = (const BH_KEY *)slice->keys;
-    BH_ST(aims) aims[2];
-    uint16_t names[2][BH_ST_BLOCK];
-    BH_ST(candidates) candidates[3];
-    const uint32_t blocks = (total + BH_ST_BLOCK - 1) / BH_ST_BLOCK;
-    uint32_t counts[3] = {0, 0, 0}, sizes[2] = {0, 0}, left = 0, round, i;
-    uint16_t *back = *rest;
 
-    for (round = 0; round < blocks + 3; round++) {
-        const uint32_t now = round & 1, last = now ^ 1, first = round * BH_ST_BLOCK;
-        /* Candidates of the block before, and of the one that asked for slots two rounds ago. */
-        BH_ST(candidates) *const asking = &candidates[(round + 2) % 3];
-        BH_ST(candidates) *const asked = &candidates[round % 3];
-        const uint32_t size = total <= first                ? 0
-                              : total < first + BH_ST_BLOCK ? total - first
-                                                            : BH_ST_BLOCK;
-        uint32_t count = 0;
-
-        if (all && size)
-            BH_ST(take_aims)(g, keys + first, size, turnover, far, &aims[now]);
-        for (i = 0; !all && i < size; i++) {
-            names[now][i] = list[first + i];
-            BH_ST(take_aim)(g, keys[names[now][i]], line, turnover, far, &aims[now], i);
-        }
-        sizes[now] = size;
-        for (i = 0; i < counts[round % 3]; i++) {
-            back[-1] = asked->at[i];
-            back -= BH_ST(compare_once)(slice, asked, i) ^ 1;
-        }
-        for (i = 0; i < sizes[last]; i++) {
-            const uint32_t at = all ? first - BH_ST_BLOCK + i : names[last][i];
-            uint64_t ends;
-            const uint64_t tickets = BH_ST(look_once)(&aims[last], i, line, turnover, &ends);
-
-            asking->tickets[count] = tickets;
-            asking->ends[count] = ends;
-            asking->of[count] = (uint16_t)i;
-            list[left] = (uint16_t)at;
-            left += (tickets | ends) == 0;
-            count += tickets != 0;
-        }
-        for (i = 0; i < count; i++)
-            BH_ST(place_once)
-        (&aims[last], all ? first - BH_ST_BLOCK + asking->of[i] : names[last][asking->of[i]], far,
-         asking, i);
-        counts[(round + 2) % 3] = count;
-        sizes[last] = 0;
-    }
-    *rest = back;
-    return left;
+    if ((slice->listed ? slice->listed : slice->count) < BH_FRONT_LEAST || !BH_BRINGS ||
+        g->by_slot || g->width != 8 || g->group != 8 || BH_ST_WORDS != 8)
+        return 0;
+    return g->turnover ? BH_ST_IS_NARROW || !BH_OP_KEEPS(kind) : !BH_OP_ERASES(kind);
 }
 
-/* Looks up a slice: line after line of the paths of keys that are not decided, while they are many. */
-BH_FN uint32_t BH_ST(front_of)(const bh__slice *shared, uint16_t *list, int turnover, int far)
+/* Runs a slice that takes the front; its list then names the elements that are left. */
+BH_FN void BH_ST(run_front)(bh__slice *slice, uint32_t kind)
 {
-    /* A copy that nobody else can point to stays in registers while results are written. */
-    const bh__slice slice = *shared;
-    uint16_t undecided[BH_SLICE_MOST + 1], *rest = undecided + BH_SLICE_MOST + 1;
-    uint32_t at = slice.count / 8 * 8, left, line;
+    const int turnover = ((const bh_st_geometry *)slice->geometry)->turnover != 0;
+    const int far = (slice->hints & BH_HINT_FAR) != 0;
 
-    if (slice.outcomes)
-        __builtin_memset(slice.outcomes, BH_MISSING, slice.count);
-    left = BH_ST(front_line)(&slice, 1, 0, list, at, turnover, far, &rest);
-
-    for (line = 1; line < BH_ST_FRONT_LINES && left >= BH_ST_FRONT_LEAST; line++)
-        left = BH_ST(front_line)(&slice, 0, line, list, left, turnover, far, &rest);
-    for (; rest < undecided + BH_SLICE_MOST + 1; rest++)
-        list[left++] = *rest;
-    for (; at < slice.count; at++)
-        list[left++] = (uint16_t)at;
-    return left;
-}
-
-/* Whether a slice is for the front, which is for cores: it has many keys, and lines of the board are of 64 tickets.
- * While keys may have been erased, a wide pair needs its stamp. */
-BH_FN int BH_ST(front_fits)(const bh__slice *slice)
-{
-    const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
-
-    return BH_BRINGS && !slice->listed && slice->count >= 2 * BH_ST_BLOCK && !g->by_slot &&
-           g->width == 8 && g->group == 8 && BH_ST_WORDS == 8 && (BH_ST_IS_NARROW || !g->turnover);
-}
-
-/* Looks up a slice that fits. Answers how many keys are left, which are named in `list` and have been found missing
- * so far. */
-BH_FN uint32_t BH_ST(front)(const bh__slice *slice, uint16_t *list)
-{
-    const uint64_t turnover = ((const bh_st_geometry *)slice->geometry)->turnover;
-
-    if (slice->hints & BH_HINT_FAR)
-        return turnover ? BH_ST(front_of)(slice, list, 1, 1) : BH_ST(front_of)(slice, list, 0, 1);
-    return turnover ? BH_ST(front_of)(slice, list, 1, 0) : BH_ST(front_of)(slice, list, 0, 0);
+    if (kind == BH_FIND && far)
+        turnover ? BH_ST(front_of)(slice, BH_FIND, 1, 1) : BH_ST(front_of)(slice, BH_FIND, 0, 1);
+    else if (kind == BH_FIND)
+        turnover ? BH_ST(front_of)(slice, BH_FIND, 1, 0) : BH_ST(front_of)(slice, BH_FIND, 0, 0);
+    else if (kind == BH_INSERT && !turnover)
+        BH_ST(front_of)(slice, BH_INSERT, 0, far);
+    else if (turnover)
+        BH_ST(front_of)(slice, kind, 1, far);
+    else
+        BH_ST(front_of)(slice, kind, 0, far);
 }
 
 #undef BH_ST

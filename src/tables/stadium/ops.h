@@ -10,6 +10,8 @@
  *                 an operation takes
  *     scan.h      the passes
  *
+ * On cores most operations do not go step by step, but in groups of eight (front_board.h).
+ *
  * From Khorasani, Belviranli, Gupta, Bhuyan, "Stadium Hashing: Scalable and Flexible Hashing on GPUs" (PACT
  * 2015), sections III.A, III.B, with these departures:
  *   - a ticket is claimed, with its info, by one compare-and-swap. The paper reserves it by one atomic AND and
@@ -43,11 +45,14 @@
  *           [ 7 r  3 r  e  9 r ]   [ 5 r  .  .  . ]      r: ready, e: erased, .: fresh
  *                       ^ with lock    ^ without
  *
- * WITHOUT LOCKS. A call on a GPU holds the table alone, and if all its elements do the same (BH_HINT_ALIKE) those that
- * meet their key in a slot act at once: a value is stored, or joined to by one atomic operation; an erasure is one
- * atomic operation on the ticket, and the element that finds it ready is the one that erased. Others may insert
- * meanwhile, without locks too (halves.h), but none erases where some insert, so a slot whose ticket is ready keeps its key. All must do so, those too
- * that meet their key with its lock held: an addition that read, added and wrote would undo another's.
+ * WITHOUT LOCKS. Where nobody erases while others insert, a slot whose ticket is ready keeps its key, and those that meet
+ * their key in a slot act at once: a value is stored, or joined to by one atomic operation. All must do so, those too
+ * that meet their key with its lock held: an addition that read, added and wrote would undo another's. It is so
+ *   - on cores, while no key has been erased (turnover 0): the first erasure stalls, and the policy, which holds the gate
+ *     alone then, says that keys may have been erased;
+ *   - on a GPU in calls whose elements all do the same (BH_HINT_ALIKE), because a call holds the table alone there. An
+ *     erasure is one atomic operation on the ticket, and the element that finds it ready is the one that erased. Others
+ *     may insert meanwhile, without locks too (halves.h).
  *
  * An operation holds one lock at most, and none while it waits for another or for a claimed ticket, so there is
  * no deadlock; readers do not look at locks.
