@@ -377,8 +377,8 @@ static void exchange_in_a_full_table(void **state)
     context = context_new(0, &executor.executor, NULL);
     for (int w = 0; w < TEST_WIDTHS; w += widths_step(1)) {
         const test_widths widths = test_all_widths[w];
-        const uint64_t most = 200000;
-        bh_table *table = ordered_table(context, widths, 1, 800000);
+        const uint64_t most = TEST_SANITIZER ? 100000 : 200000;
+        bh_table *table = ordered_table(context, widths, 1, 4 * most);
         model *map = model_new();
         batch all = batch_new(widths.key_bytes, widths.value_bytes, most);
         bh_status status = BH_OK;
