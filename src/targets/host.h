@@ -12,9 +12,14 @@
 #include "bulkhash/bulkhash.h"
 
 /* Operation text is always inlined: an instance is compiled for constant widths and a constant
- * kind of operation, and code that does not apply must vanish from it. (Not with AddressSanitizer, where
+ * kind of operation, and code that does not apply must vanish from it. (Not with a sanitizer, where
  * it need not be fast, and compiles in a third of the time.) */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define BH_SANITIZED 1
+#endif
+#endif
+#if defined(BH_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BH_FN static inline __attribute__((unused))
 #else
 #define BH_FN static inline __attribute__((always_inline, unused))
