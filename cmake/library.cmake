@@ -58,15 +58,30 @@ function(bulkhash_library_part name)
   set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 endfunction()
 
+# For what nobody times: compiled soon rather than fast. Instrumented by AddressSanitizer, a unit takes gcc a minute
+# and a half with -O2, one with -O1, and a third of that with -Og.
+set(bulkhash_untimed -O1)
+# Where AddressSanitizer looks at the vector units for what cores run, the scalar unit is what the tests' module for
+# GPUs has (tests/CMakeLists.txt): without prefetching.
+set(scalar_definitions)
+if(BULKHASH_SANITIZE STREQUAL "address")
+  set(bulkhash_untimed -Og)
+  if(avx2 IN_LIST bulkhash_targets)
+    set(scalar_definitions BH_BRINGS=0)
+  endif()
+endif()
+
 bulkhash_library_part(bulkhash_objects ${library_sources})
 target_compile_definitions(bulkhash_objects PRIVATE ${have_definitions})
 set(all_objects $<TARGET_OBJECTS:bulkhash_objects>)
 foreach(name ${bulkhash_targets})
   bulkhash_library_part(unit_${name} ${unit_source})
   target_compile_options(unit_${name} PRIVATE ${unit_flags_${name}})
+  if(name STREQUAL "scalar")
+    target_compile_definitions(unit_scalar PRIVATE ${scalar_definitions})
+  endif()
   if(BULKHASH_SANITIZE STREQUAL "address")
-    # Inlined and instrumented, a unit takes gcc a minute and a half with -O2.
-    target_compile_options(unit_${name} PRIVATE -O1)
+    target_compile_options(unit_${name} PRIVATE ${bulkhash_untimed})
   endif()
   list(APPEND all_objects $<TARGET_OBJECTS:unit_${name}>)
 endforeach()
@@ -114,7 +129,7 @@ function(bulkhash_special_build name)
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(bulkhash_${name} PUBLIC ${definitions}
     PRIVATE BH_SPECIAL_TARGET="${target}")
-  target_compile_options(bulkhash_${name} PRIVATE -O1) # nobody times it
+  target_compile_options(bulkhash_${name} PRIVATE ${bulkhash_untimed})
   target_link_libraries(bulkhash_${name} PRIVATE bulkhash_flags
     PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
   list(TRANSFORM definitions PREPEND -D)
