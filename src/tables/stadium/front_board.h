@@ -118,6 +118,26 @@ BH_FN bh_asks bh_st_asks(int to_write, int far)
     return far ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
 }
 
+/* Asks for a group of lines. */
+BH_FN void bh_st_ask_group(const uint64_t *at, bh_asks how)
+{
+    uint32_t i;
+
+    if (how == BH_ASKS_FAR) {
+#pragma GCC unroll 8
+        for (i = 0; i < BH_FRONT_GROUP; i++)
+            bh_ask(bh_st_at(at[i]), BH_ASKS_FAR);
+    } else if (how == BH_ASKS_TO_WRITE) {
+#pragma GCC unroll 8
+        for (i = 0; i < BH_FRONT_GROUP; i++)
+            bh_ask(bh_st_at(at[i]), BH_ASKS_TO_WRITE);
+    } else {
+#pragma GCC unroll 8
+        for (i = 0; i < BH_FRONT_GROUP; i++)
+            bh_ask(bh_st_at(at[i]), BH_ASKS_TO_READ);
+    }
+}
+
 /* Asks once more for the group behind the one at `at`, which and all that is behind it are so many keys. */
 BH_FN void bh_st_own_next(const uint64_t *at, uint32_t behind)
 {
@@ -262,12 +282,9 @@ BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t
     }
     BH_ST(hash_group)(f->geometry, keys, one, q->mark + q->tail);
     BH_ST(aim_group)(f->geometry, one, line, q->slots + q->tail, bound);
-#pragma GCC unroll 8
-    for (i = 0; i < BH_FRONT_GROUP; i++) {
-        bh_ask(bh_st_at(line[i]), how);
-        if (turnover)
-            bh_bring(bh_st_at(bound[i]));
-    }
+    bh_st_ask_group(line, how);
+    if (turnover)
+        bh_st_ask_group(bound, BH_ASKS_TO_READ);
     q->tail += members;
     return members;
 }
@@ -352,15 +369,8 @@ BH_FN void BH_ST(add_visits)(const BH_ST(looks) * q, uint32_t open, BH_ST(visits
 /* Asks for the slots of those that have joined, a group at a time. */
 BH_FN void BH_ST(ask_for_slots)(BH_ST(visits) * v, bh_asks how)
 {
-    while (v->tail - v->asked >= BH_FRONT_GROUP) {
-        const uint64_t *const slot = v->slot + v->asked;
-        uint32_t i;
-
-#pragma GCC unroll 8
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            bh_ask(bh_st_at(slot[i]), how);
-        v->asked += BH_FRONT_GROUP;
-    }
+    for (; v->tail - v->asked >= BH_FRONT_GROUP; v->asked += BH_FRONT_GROUP)
+        bh_st_ask_group(v->slot + v->asked, how);
 }
 
 /* --- insertions --------------------------------------------------------------------------------- */
@@ -785,10 +795,11 @@ BH_FN int BH_ST(is_due)(BH_ST(visits) * v, int comes, bh_asks how)
     return v->head != v->tail;
 }
 
-/* Runs the elements of a slice. Writes the names of those that are left to the window to f->left. `kind` is mostly a
- * constant, and so is `turnover`; of lookups `far`, too. */
-BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover, int far)
+/* Runs the elements of a slice. Writes the names of those that are left to the window to its list. `kind` is mostly a
+ * constant, and so is `turnover`. */
+BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
 {
+    const int far = (shared->hints & BH_HINT_FAR) != 0;
     const uint32_t total = shared->listed ? shared->listed : shared->count;
     const bh_asks board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), far);
     const bh_asks slots = bh_st_asks(kind != BH_FIND, far);
@@ -859,18 +870,17 @@ BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
 BH_FN void BH_ST(run_front)(bh__slice *slice, uint32_t kind)
 {
     const int turnover = ((const bh_st_geometry *)slice->geometry)->turnover != 0;
-    const int far = (slice->hints & BH_HINT_FAR) != 0;
 
-    if (kind == BH_FIND && far)
-        turnover ? BH_ST(front_of)(slice, BH_FIND, 1, 1) : BH_ST(front_of)(slice, BH_FIND, 0, 1);
+    if (kind == BH_FIND && turnover)
+        BH_ST(front_of)(slice, BH_FIND, 1);
     else if (kind == BH_FIND)
-        turnover ? BH_ST(front_of)(slice, BH_FIND, 1, 0) : BH_ST(front_of)(slice, BH_FIND, 0, 0);
-    else if (kind == BH_INSERT && !turnover)
-        BH_ST(front_of)(slice, BH_INSERT, 0, far);
+        BH_ST(front_of)(slice, BH_FIND, 0);
     else if (turnover)
-        BH_ST(front_of)(slice, kind, 1, far);
+        BH_ST(front_of)(slice, kind, 1);
+    else if (kind == BH_INSERT)
+        BH_ST(front_of)(slice, BH_INSERT, 0);
     else
-        BH_ST(front_of)(slice, kind, 0, far);
+        BH_ST(front_of)(slice, kind, 0);
 }
 
 #undef BH_ST
