@@ -63,6 +63,10 @@ typedef struct bh__cuda_job {
      * need a path. */
     uint32_t *parked[2];
     uint64_t parked_count[2];
+    /* Claims have gone through the first list, and have left so many elements (BH_CUDA_FEW of them elsewhere). */
+    uint64_t struck;
+    uint64_t left;
+    uint64_t sent;       /* elements of the second list that were done before the last stage */
     uint64_t searches;   /* how many elements may search for a path: see bh__allowance */
     uint64_t room;       /* new keys that may be inserted */
     uint64_t room_taken; /* by elements that might insert one, where there is not room for all */

@@ -41,8 +41,11 @@
  *                            call in turn, and does not wait for the longest search of its warp
  *                            (cuda/device/look.h); 1 by default
  *     BH_DESIGN_AT_ONCE      some of its tables have BH_HINT_AT_ONCE. On a GPU there are kernels of their own for
- *                            these, which need fewer registers than those that do either; and insertions
- *                            without locks, by BH_DESIGN(step_claim) (cuda/device/claim.h); with BH_DESIGN_PRESENT
+ *                            these, which need fewer registers than those that do either; with BH_DESIGN_CLAIMS
+ *     BH_DESIGN_CLAIMS       on a GPU most insertions into its tables with BH_HINT_CLAIMS need no locks, by
+ *                            BH_DESIGN(step_claim) (cuda/device/claim.h); with BH_DESIGN_PRESENT
+ *     BH_DESIGN_CLAIMS_FIRST with BH_DESIGN_CLAIMS: the first step of all elements is a kernel of its own, and
+ *                            the kernels write the pairs: BH_DESIGN(claimed) tells where
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins an element in the last stage
  *     BH_DESIGN_PRESENT      on a GPU some calls first act on the keys that are there, without locks, by
@@ -74,8 +77,10 @@
     "a design whose calls go by region (BH_DESIGN_REGIONS) needs BH_DESIGN_STAGES for those left over"
 #elif defined(BH_DESIGN_PRESENT) && !defined(BH_DESIGN_STAGES)
 #error "a design with BH_DESIGN_PRESENT needs BH_DESIGN_STAGES for keys that are absent"
-#elif defined(BH_DESIGN_AT_ONCE) && !defined(BH_DESIGN_PRESENT)
-#error "a design with BH_DESIGN_AT_ONCE needs BH_DESIGN_PRESENT for keys that are there"
+#elif defined(BH_DESIGN_CLAIMS) && !defined(BH_DESIGN_PRESENT)
+#error "a design with BH_DESIGN_CLAIMS needs BH_DESIGN_PRESENT for keys that are there"
+#elif defined(BH_DESIGN_AT_ONCE) && !defined(BH_DESIGN_CLAIMS)
+#error "a design with BH_DESIGN_AT_ONCE needs BH_DESIGN_CLAIMS for insertions"
 #elif defined(BH_DESIGN_LOOKUPS_ONLY) && (defined(BH_DESIGN_STAGES) || defined(BH_DESIGN_REGIONS))
 #error "BH_DESIGN_STAGES and BH_DESIGN_REGIONS are for designs whose operations change tables"
 #elif defined(BH_DESIGN_AIMS) &&                                                                   \
@@ -144,6 +149,8 @@
 #undef BH_DESIGN_FAR
 #undef BH_DESIGN_IN_TURN
 #undef BH_DESIGN_AT_ONCE
+#undef BH_DESIGN_CLAIMS
+#undef BH_DESIGN_CLAIMS_FIRST
 #undef BH_DESIGN_STAGES
 #undef BH_DESIGN_PRESENT
 #undef BH_DESIGN_WAYS

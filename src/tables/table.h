@@ -85,8 +85,10 @@ typedef struct bh__scratch {
 #define BH_HINT_ALIKE 32u
 #define BH_HINT_FAR 64u /* the table has more than BH_FAR_BYTES */
 /* Operations look at all of a region together, in a table whose policy sets this and on a target that does so; kernels are
- * compiled for either (BH_DESIGN_AT_ONCE). Those that insert do so where they need no locks. */
+ * compiled for either (BH_DESIGN_AT_ONCE). */
 #define BH_HINT_AT_ONCE 128u
+/* A kernel of a GPU, all of whose elements insert, needs no locks for most of them (BH_DESIGN_CLAIMS). */
+#define BH_HINT_CLAIMS 256u
 
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
 
@@ -119,6 +121,7 @@ typedef struct bh__slice {
     uint8_t op;
     uint8_t ordered;  /* run one after the other; a stall ends the slice */
     uint8_t moved;    /* keys that were in the table have been moved */
+    uint8_t epoch;    /* on a GPU: not that of the slice before (BH_DESIGN_CLAIMS) */
     uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */
     uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */

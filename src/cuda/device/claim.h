@@ -1,5 +1,5 @@
 /*
- * Insertions on a GPU into tables with BH_HINT_AT_ONCE: for one pair of widths of one design. An include-template: see
+ * Insertions on a GPU into tables with BH_HINT_CLAIMS: for one pair of widths of one design. An include-template: see
  * instance.h, and tables/declared.h.
  *
  * Each element is carried to its end as a lookup is (look.h), and claims a place for its key without a lock. While it
@@ -8,27 +8,50 @@
  * was written. Copies do not come from the first cache. Plain loads may, as in lookups: what they read is old, or
  * only a hint (a bound, which keys from before this kernel need). What needs a lock is listed for the
  * stages of kernels.h.
+ *
+ * That is Stadium hashing (tables/stadium/halves.h). In DyCuckoo (tables/dycuckoo/claims.h) nine of ten elements end after
+ * one step, and nobody waits for what others claim. So the first step of all elements is a kernel of its own
+ * (BH_DESIGN_CLAIMS_FIRST), with few registers; what it could not finish, because its home is full or because it may be
+ * equal to a key that has been claimed a slot for meanwhile, is listed and carried to its end by another kernel.
  */
 #include "cuda/device/job.h"
 
-/* Blocks that run on a multiprocessor, at least: with four, registers would be spilled (look.h). */
+/* Blocks that run on a multiprocessor, at least: with more, registers would be spilled (look.h). */
 #undef BH_CLAIM_BLOCKS
+#ifdef BH_DESIGN_AT_ONCE
 #define BH_CLAIM_BLOCKS 3
+#else
+#define BH_CLAIM_BLOCKS 4
+#endif
 
-/* `kind` is a constant, or the slice's. */
-BH_FN void BH_DESIGN(claim_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)
+/* What elements of a kernel are to know. `kind` is a constant, or the slice's. */
+BH_FN bh__slice BH_DESIGN(claim_slice)(const bh__cuda_job *job, uint32_t kind, int stage)
 {
-    __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = job->slice;
 
     /* (Floats of 4 bytes are added under locks: see bh_join_word.) */
-    slice.hints = BH_HINT_AT_ONCE | (BH_OP_ROUNDS(kind) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE);
+    slice.hints = BH_HINT_AT_ONCE | (job->slice.hints & BH_HINT_TURNOVER) |
+                  (BH_OP_ROUNDS(kind) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE);
+    slice.epoch += stage == BH_CUDA_HOME_FULL;
     slice.inserted = slice.assigned = 0;
+    slice.reasons = 0;
+    return slice;
+}
+
+BH_FN void BH_DESIGN(claim_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)
+{
+    __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
+    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, stage);
+
+    if (stage && !job->parked_count[stage - 1])
+        return;
     BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_CLAIM, stage, rounds, places[threadIdx.x]);
     bh_cuda_enter_block(&job->slice.inserted, slice.inserted);
     bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
     if (blockIdx.x == 0 && threadIdx.x == 0 && !job->schedule)
         job->schedule = BH__CUDA_SIFT;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && stage == BH_CUDA_HOME_FULL)
+        job->struck = 1;
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
@@ -42,3 +65,89 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
 {
     BH_DESIGN(claim_all)(job, job->slice.op, rounds, stage);
 }
+
+#ifdef BH_DESIGN_CLAIMS_FIRST
+/* Lists the elements of a block that are not done for the second stage, with one access to the list's length. */
+BH_FN void BH_DESIGN(claim_leave)(bh__cuda_job *job, uint32_t name, int leaves)
+{
+    __shared__ uint32_t count;
+    __shared__ unsigned long long place;
+    const uint32_t lane = threadIdx.x % 32, left = __ballot_sync(0xffffffffu, leaves);
+    uint32_t mine = 0;
+
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    if (lane == 0 && left)
+        mine = atomicAdd(&count, bh_count(left));
+    mine = __shfl_sync(0xffffffffu, mine, 0) + bh_count(left & ((1u << lane) - 1));
+    __syncthreads();
+    if (threadIdx.x == 0 && count)
+        place = atomicAdd((unsigned long long *)&job->parked_count[BH_CUDA_HOME_FULL - 1],
+                          (unsigned long long)count);
+    __syncthreads();
+    if (leaves)
+        job->parked[BH_CUDA_HOME_FULL - 1][place + mine] = name;
+}
+
+/* Whether this lane is the first of those `here` with its key: thousands of equal keys that read one line, and tried to
+ * claim one slot, would wait for each other. */
+BH_FN int BH_DESIGN(is_first)(BH_KEY key, uint32_t here)
+{
+    return threadIdx.x % 32 == bh_first(__match_any_sync(here, key));
+}
+
+/* The first step of all elements, a thread for each. What it does not finish is listed. So the steps that few elements need
+ * are taken by full warps. */
+BH_FN void BH_DESIGN(claim_first)(bh__cuda_job *job, uint32_t kind)
+{
+    __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
+    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, BH_CUDA_FRESH);
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int here = i < job->count;
+    const uint32_t at = here && job->names ? job->names[i] : i;
+    const uint32_t here_all = __ballot_sync(0xffffffffu, here);
+    const int room = bh_cuda_has_room(job, here);
+    bh_region region = {0, BH_LOOK_REGION, BH_TIER_NEAR};
+    bh_answer answer = BH_DONE;
+    BH_DESIGN(op) op = {};
+    BH_VALUE value = 0;
+    uint64_t line;
+    int looks, stalls;
+
+    slice.room = (uint64_t)room;
+    if (here) {
+        value = (BH_VALUE)bh_given(&slice, kind, BH_VALUE_BYTES, at);
+        region = BH_DESIGN(begin)(&slice, &op, at, kind);
+    }
+    looks = here && BH_DESIGN(is_first)(op.key, here_all);
+    line = BH_DESIGN(look_bring)(places[threadIdx.x], region, looks, BH_LOOK_CLAIM);
+    if (here)
+        answer = looks ? BH_DESIGN(step_claim)(&slice, &op, kind, line, &region) : BH_RETRY;
+    BH_DESIGN(look_store)(&op, value, here && answer == BH_DONE && op.outcome == BH_INSERTED);
+    if (here && answer == BH_DONE && slice.outcomes)
+        slice.outcomes[at] = op.outcome;
+    stalls = answer == BH_STALL && slice.reasons;
+    if (__any_sync(0xffffffffu, stalls)) {
+        bh_cuda_stall(job, at, stalls);
+        bh_cuda_reason(job, stalls, slice.reasons);
+    }
+    BH_DESIGN(claim_leave)(job, at | (room ? BH_CUDA_PARKED_ROOM : 0),
+                           answer != BH_DONE && !stalls);
+    bh_cuda_enter_block(&job->slice.inserted, slice.inserted);
+    if (!BH_OP_KEEPS(kind))
+        bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
+    if (i == 0 && !job->schedule)
+        job->schedule = BH__CUDA_SIFT;
+}
+
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5) BH_DESIGN(claim_first_insert)(bh__cuda_job *job)
+{
+    BH_DESIGN(claim_first)(job, BH_INSERT);
+}
+
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5) BH_DESIGN(claim_first_other)(bh__cuda_job *job)
+{
+    BH_DESIGN(claim_first)(job, job->slice.op);
+}
+#endif

@@ -57,7 +57,7 @@ int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints
 }
 #endif
 
-#ifdef BH_DESIGN_AT_ONCE
+#ifdef BH_DESIGN_CLAIMS
 #include "cuda/device/claim.h"
 
 int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage)
@@ -66,9 +66,19 @@ int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, 
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
 
+#ifdef BH_DESIGN_CLAIMS_FIRST
+    void (*const first)(bh__cuda_job *) =
+        op == BH_INSERT ? BH_DESIGN(claim_first_insert) : BH_DESIGN(claim_first_other);
+
+    if (!stage) {
+        first<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+        return (int)cudaGetLastError();
+    }
+#endif
     kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
         job, BH_GPU(look_rounds)(gpu, count), stage);
-    return bh__gpu_listed(gpu, job, stage);
+    /* Nobody reads the list of the second stage again, but this. */
+    return bh__gpu_listed(gpu, job, stage == BH__CUDA_HOME_FULL ? 0 : stage);
 }
 #endif
 

@@ -70,6 +70,8 @@ static inline uint64_t bh__gpu_warps(uint64_t count, uint32_t rounds)
 /* The stage that begins with elements whose keys are absent (present.h), or that a schedule by region has left. They come from the list that later has
  * those of the stage BH_CUDA_BOTH_FULL (job.h). */
 #define BH__CUDA_ABSENT 2
+/* The stage that begins with elements that the first one could not finish (job.h). */
+#define BH__CUDA_HOME_FULL 1
 
 /* To be called behind the launch of a stage that begins with elements in a list, or (`stage` 0) with all: answers
  * whether the launch was refused, and empties the list. Negative: what was launched may run (module.h). */
@@ -100,12 +102,15 @@ typedef struct bh__gpu_kernels {
     bh__gpu_launch *survey;
     /* Insertions by region, or NULL; and the stages that follow the first one, or NULL, by kind of slice. */
     bh__gpu_inserts *by_region;
+    bool regions_leave_absent; /* what they leave begins anew: it is in the list BH__CUDA_ABSENT */
     bh__gpu_launch *rest[BH_SLICE_KINDS];
     /* Acts on keys that are there, or NULL; and the stages, for the elements that it leaves. */
     int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
     int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count, int stage);
-    /* The first stage of insertions into tables with BH_HINT_AT_ONCE, or NULL. */
+    /* The first stage of insertions into tables with BH_HINT_CLAIMS, or NULL. */
     int (*claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
+    bool
+        claims_again; /* what it lists for the second stage it goes through once more before that */
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */
 } bh__gpu_kernels;
 

@@ -106,10 +106,15 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
  * most cases because home is full; that both buckets were full. In the last two cases elements come from
  * lists. */
 #define BH_CUDA_FRESH 0
-#define BH_CUDA_HOME_FULL 1
+#define BH_CUDA_HOME_FULL BH__CUDA_HOME_FULL
 #define BH_CUDA_BOTH_FULL 2
 /* The bit of a parked element's name that says that there is room for its key. */
 #define BH_CUDA_PARKED_ROOM (1u << 31)
+/* In a list: an element that is done, or listed elsewhere. */
+#define BH_CUDA_PARKED_DONE UINT32_MAX
+/* So few elements that claims leave in the list of the second stage are put into that of the last ones. Chosen, not
+ * tuned. */
+#define BH_CUDA_FEW 256u
 /* Whether there is room has not been asked yet. */
 #define BH_CUDA_ROOM_UNKNOWN 2
 

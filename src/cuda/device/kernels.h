@@ -225,6 +225,8 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
 {
     if (stage && !job->parked_count[stage - 1])
         return;
+    if (stage == BH_CUDA_HOME_FULL && job->struck && job->left <= BH_CUDA_FEW)
+        return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
@@ -234,12 +236,12 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
     bh_cuda_counts counts = {0, 0, 0};
 
     for (; rounds; rounds--, i += stage ? 1 : groups) {
-        const uint32_t here = __ballot_sync(0xffffffffu, i < count);
-        const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
+        const uint32_t name = i >= count ? BH_CUDA_PARKED_DONE : names ? names[i] : (uint32_t)i;
+        const uint32_t here = __ballot_sync(0xffffffffu, name != BH_CUDA_PARKED_DONE);
         const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
         const int room = stage ? (name & BH_CUDA_PARKED_ROOM) != 0 : BH_CUDA_ROOM_UNKNOWN;
 
-        if (i < count)
+        if (name != BH_CUDA_PARKED_DONE)
             bh_cuda_count(&counts,
                           BH_KERNEL(finish)(job, &common, at, bh_cuda_kind(&common, kind, at), room,
                                             here, stage));
@@ -261,7 +263,7 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
  */
 BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 {
-    if (!job->parked_count[BH_CUDA_BOTH_FULL - 1])
+    if (job->parked_count[BH_CUDA_BOTH_FULL - 1] == job->sent)
         return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
@@ -276,7 +278,9 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
     bh_region region = {};
 
     for (;;) {
-        if (!busy && i < count) {
+        for (; !busy && i < count; i += threads) {
+            if (names[i] == BH_CUDA_PARKED_DONE)
+                continue;
             at = names[i] & ~BH_CUDA_PARKED_ROOM;
             slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
             slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
@@ -285,7 +289,6 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
             region = BH_DESIGN(begin_last)(&slice, &op, at, what);
             refused = 0;
             busy = 1;
-            i += threads;
         }
         if (!__any_sync(0xffffffffu, busy))
             break;

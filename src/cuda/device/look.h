@@ -69,6 +69,40 @@ BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
     __syncwarp(); /* each lane has waited only for the pieces that it has copied itself */
 }
 
+/* A store of 4 or 8 bytes. */
+BH_FN void bh_look_write(uint32_t bytes, unsigned char *p, uint64_t value)
+{
+    if (bytes == 4)
+        bh_write32(p, (uint32_t)value);
+    else
+        bh_write64(p, value);
+}
+
+/* Stores keys and values of `bytes` each, of the lanes of a warp that `stores` some. All lanes come here. Two lanes store
+ * the key and the value of one pair by one instruction: in one line of 128 bytes these are one request to the L2 cache
+ * instead of two, and requests are what insertions wait for. */
+BH_FN void bh_look_store_pairs(uint32_t bytes, unsigned char *at, unsigned char *value_at,
+                               uint64_t key, uint64_t value, int stores)
+{
+    const int upper = threadIdx.x % 32 >= 16;
+    const uint32_t apart = (uint32_t)(value_at - at);
+
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int of = 16 * half + (int)(threadIdx.x % 16);
+        const uint64_t to = __shfl_sync(0xffffffffu, stores ? (uint64_t)(uintptr_t)at : 0, of);
+        const uint32_t further = __shfl_sync(0xffffffffu, apart, of);
+        const uint64_t k = bytes == 4 ? __shfl_sync(0xffffffffu, (uint32_t)key, of)
+                                      : __shfl_sync(0xffffffffu, key, of);
+        const uint64_t v = bytes == 4 ? __shfl_sync(0xffffffffu, (uint32_t)value, of)
+                                      : __shfl_sync(0xffffffffu, value, of);
+
+        if (to)
+            bh_look_write(bytes, (unsigned char *)(uintptr_t)(upper ? to + further : to),
+                          upper ? v : k);
+    }
+}
+
 #endif
 
 /* Brings the region of each lane that `wants` one, and answers where the step finds it. All lanes of the warp come
@@ -119,17 +153,90 @@ BH_FN bh_answer BH_DESIGN(look_step)(bh__slice *slice, BH_DESIGN(op) *op, uint32
     if (how == BH_LOOK_PRESENT)
         return BH_DESIGN(step_present)(slice, op, kind, line, region);
 #endif
-#ifdef BH_DESIGN_AT_ONCE
+#ifdef BH_DESIGN_CLAIMS
     if (how == BH_LOOK_CLAIM)
         return BH_DESIGN(step_claim)(slice, op, kind, line, region);
 #endif
     return BH_DESIGN(step)(slice, op, BH_FIND, line, region);
 }
 
+/* Where a design leaves that to its caller: stores the pairs for which operations of a warp have claimed places. All lanes
+ * come here. */
+BH_FN void BH_DESIGN(look_store)(const BH_DESIGN(op) *op, BH_VALUE value, int stores)
+{
+#ifdef BH_DESIGN_CLAIMS_FIRST
+    unsigned char *value_at = nullptr, *at = nullptr;
+
+    if (stores)
+        at = BH_DESIGN(claimed)(op, &value_at);
+    if (BH_KEY_BYTES == BH_VALUE_BYTES) {
+        bh_look_store_pairs(BH_KEY_BYTES, at, value_at, op->key, value, stores);
+        return;
+    }
+    if (stores)
+        bh_look_write(BH_KEY_BYTES, at, op->key);
+    if (stores && BH_VALUE_BYTES)
+        bh_look_write(BH_VALUE_BYTES, value_at, value);
+#endif
+}
+
+/* The same, with the values that the elements bring. */
+BH_FN void BH_DESIGN(look_give)(const bh__slice *slice, const BH_DESIGN(op) *op, uint32_t kind,
+                                uint32_t at, int stores)
+{
+#ifdef BH_DESIGN_CLAIMS_FIRST
+    const uint64_t value = stores ? bh_given(slice, kind, BH_VALUE_BYTES, at) : 0;
+
+    BH_DESIGN(look_store)(op, (BH_VALUE)value, stores);
+#endif
+}
+
+/* Leaves the elements of a warp that `stalls` to the stages. What has a reason to stall, as that there is no room, would
+ * stall there too; but where both buckets of a key are full, ways may be found (BH_DESIGN_WAYS). */
+BH_FN void BH_DESIGN(look_leave)(bh__cuda_job *job, const bh__slice *slice, int room, uint32_t at,
+                                 int stalls, int stage)
+{
+#ifdef BH_DESIGN_WAYS
+    const int full = slice->reasons == BH_REASON_PLACE;
+    const int last =
+        full && stage != BH__CUDA_ABSENT; /* else that is the list which is gone through */
+
+    bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, stalls && last);
+#else
+    const int full = 0, last = 0;
+#endif
+    bh_cuda_park(job, BH_CUDA_HOME_FULL, at, room, stalls && !last && (full || !slice->reasons));
+    bh_cuda_stall(job, at, stalls && !full && slice->reasons);
+    bh_cuda_reason(job, stalls && !full, slice->reasons);
+}
+
+/* The end of elements in the list of the second stage, from places `of` it: strikes from it what is done, or listed elsewhere. What is
+ * left stays for the second stage, but for a few elements, which are as well done with those whose buckets are full: for
+ * them it would not begin. */
+BH_FN void BH_DESIGN(look_strike)(bh__cuda_job *job, const bh__slice *slice, int room, uint32_t at,
+                                  uint32_t of, bh_answer answer, int ends)
+{
+    const int stalls = ends && answer == BH_STALL;
+    int leaves = stalls && !slice->reasons;
+
+    if (__any_sync(0xffffffffu, stalls)) {
+        const uint64_t place = bh_cuda_take(&job->left, leaves);
+        const int last =
+            stalls && (slice->reasons == BH_REASON_PLACE || (leaves && place < BH_CUDA_FEW));
+
+        bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, last);
+        bh_cuda_stall(job, at, stalls && !last && !leaves);
+        bh_cuda_reason(job, stalls && !last && !leaves, slice->reasons);
+        leaves = leaves && !last;
+    }
+    if (ends && !leaves)
+        job->parked[BH_CUDA_HOME_FULL - 1][of] = BH_CUDA_PARKED_DONE;
+}
+
 /* The end of a lane's element, which `ends`. All lanes of the warp come here. */
 BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const BH_DESIGN(op) *op,
-                               uint32_t kind, bh_look how, int room, uint32_t at, bh_answer answer,
-                               int ends)
+                               uint32_t kind, bh_look how, int stage, int room, uint32_t at,
+                               uint32_t of, bh_answer answer, int ends)
 {
     const int stalls = ends && answer == BH_STALL;
 
@@ -139,16 +246,16 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
      * written: it is in the L1 cache, and otherwise each warp with a missing key would store to one place. */
     if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->missing)
         job->missing = 1;
-    if (how == BH_LOOK_FIND || !BH_OP_INSERTS(kind) || !__any_sync(0xffffffffu, stalls))
+    if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL)
+        BH_DESIGN(look_strike)(job, slice, room, at, of, answer, ends);
+    if (how == BH_LOOK_FIND || !BH_OP_INSERTS(kind) || !__any_sync(0xffffffffu, stalls) ||
+        (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL))
         return;
     if (how == BH_LOOK_PRESENT) {
         bh_cuda_park(job, BH__CUDA_ABSENT, at, 0, stalls);
         return;
     }
-    /* What has a reason to stall, as that there is no room, would stall in the later stages too. */
-    bh_cuda_park(job, BH_CUDA_HOME_FULL, at, room, stalls && !slice->reasons);
-    bh_cuda_stall(job, at, stalls && slice->reasons);
-    bh_cuda_reason(job, stalls, slice->reasons);
+    BH_DESIGN(look_leave)(job, slice, room, at, stalls, stage);
 }
 
 /* The end of the elements from `first` on that a warp takes at a time. */
@@ -185,7 +292,7 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
     uint32_t next = first; /* the first element that no lane has taken */
     BH_DESIGN(op) op;
     bh_region region = {0, BH_LOOK_REGION, BH_TIER_NEAR};
-    uint32_t at = 0;
+    uint32_t at = 0, of = 0; /* of the list */
     int looks = 0, room = 0;
 
     for (;;) {
@@ -203,12 +310,15 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
             const uint32_t i = next + bh_count(idle & ((1u << threadIdx.x % 32) - 1));
             const int begins = !looks && i < end;
 
-            if (how == BH_LOOK_CLAIM) {
+            if (how == BH_LOOK_CLAIM && stage != BH_CUDA_HOME_FULL) {
                 const int has = bh_cuda_has_room(job, begins);
 
                 room = begins ? has : room;
             }
             if (begins) {
+                of = i;
+                if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL)
+                    room = (job->parked[stage - 1][i] & BH_CUDA_PARKED_ROOM) != 0;
                 /* (A pointer kept in registers would cost designs with few a block on each multiprocessor.) */
                 at = stage        ? job->parked[stage - 1][i] & ~BH_CUDA_PARKED_ROOM
                      : job->names ? job->names[i]
@@ -228,7 +338,10 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
         if (looks)
             answer = BH_DESIGN(look_step)(slice, &op, kind, how, line, &region);
         ends = looks && (answer == BH_DONE || answer == BH_STALL);
-        BH_DESIGN(look_end)(job, slice, &op, kind, how, room, at, answer, ends);
+        if (how == BH_LOOK_CLAIM)
+            BH_DESIGN(look_give)
+        (slice, &op, kind, at, looks && answer == BH_DONE && op.outcome == BH_INSERTED);
+        BH_DESIGN(look_end)(job, slice, &op, kind, how, stage, room, at, of, answer, ends);
         looks = looks && !ends;
         __syncwarp(); /* a place must not be written before all have read the region in it */
     }

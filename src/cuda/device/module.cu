@@ -203,7 +203,7 @@ static int carry(bh__gpu *gpu, void *to, const void *from, uint64_t bytes)
     if (here.error)
         return here.error;
     (void)cudaGetLastError();
-    carry_kernel<<<1, 128, 0, gpu->stream>>>((uint64_t *)to, (const uint64_t *)from,
+    carry_kernel<<<1, 512, 0, gpu->stream>>>((uint64_t *)to, (const uint64_t *)from,
                                              (uint32_t)(bytes / sizeof(uint64_t)));
     return (int)cudaGetLastError();
 }
@@ -356,7 +356,19 @@ static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind, u
 static int claims(const bh__gpu_kernels *k, const bh__cuda_job *known, uint64_t n)
 {
     return k->claim && !known->slice.ops && BH_OP_INSERTS(known->slice.op) &&
-           n >= BH_CUDA_SIFT_LEAST && (known->slice.hints & BH_HINT_AT_ONCE);
+           n >= BH_CUDA_SIFT_LEAST && (known->slice.hints & BH_HINT_CLAIMS);
+}
+
+/* The stages behind the first one. What claims have listed is gone through by claims again, which are other ones then. */
+static int rest(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind, bh__cuda_job *job,
+                const bh__cuda_job *known, uint64_t n)
+{
+    const bh__slice *s = &known->slice;
+    int error = 0;
+
+    if (k->claims_again && !s->ops && BH_OP_INSERTS(s->op) && (s->hints & BH_HINT_CLAIMS))
+        error = k->claim(gpu, job, s->op, n, BH__CUDA_HOME_FULL);
+    return error ? error : k->rest[kind](gpu, job, n);
 }
 
 /* The stages, of all elements or of those in the list of a stage. */
@@ -368,7 +380,10 @@ static int stages(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind, b
     if (!claims(k, known, n))
         return k->stages[kind](gpu, job, n, stage);
     error = k->claim(gpu, job, known->slice.op, n, stage);
-    return error ? error : -k->rest[kind](gpu, job, n);
+    if (error)
+        return error;
+    error = rest(gpu, k, kind, job, known, n);
+    return error > 0 ? -error : error;
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
@@ -383,10 +398,10 @@ static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind k
         return error;
     if (k->by_region && k->rest[kind] && kind != BH_SLICE_ERASE && kind != BH_SLICE_FIND) {
         error = k->by_region(gpu, job, known, n);
-        if (error == 0 && k->claim)
+        if (error == 0 && k->regions_leave_absent)
             error = stages(gpu, k, kind, job, known, n, BH__CUDA_ABSENT);
         else if (error == 0)
-            error = k->rest[kind](gpu, job, n);
+            error = rest(gpu, k, kind, job, known, n);
         else if (error != BH_GPU_DECLINED)
             return error;
         if (error != BH_GPU_DECLINED)

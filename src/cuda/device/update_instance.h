@@ -31,8 +31,9 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
 #ifdef BH_DESIGN_STAGES
 int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
 
+/* (Elements that are done in ways are not stamped.) */
 #undef BH_MAKE_WAY
-#ifdef BH_DESIGN_WAYS
+#if defined(BH_DESIGN_WAYS) && !defined(BH_CUDA_STAMPS)
 #define BH_MAKE_WAY BH_GPU(make_way)
 #else
 #define BH_MAKE_WAY(gpu, job, threads) 0
@@ -128,6 +129,9 @@ const bh__gpu_kernels BH_GPU(all) = {
     .survey = BH_GPU(survey),
 #if BH_HAS_REGIONS
     .by_region = BH_GPU(by_region),
+#ifdef BH_DESIGN_AT_ONCE
+    .regions_leave_absent = true,
+#endif
 #endif
 #ifdef BH_DESIGN_STAGES
     .rest =
@@ -150,8 +154,11 @@ const bh__gpu_kernels BH_GPU(all) = {
             [BH_SLICE_MIXED] = BH_GPU(stages_mixed),
         },
 #endif
-#if defined(BH_DESIGN_AT_ONCE) && !defined(BH_CUDA_STAMPS)
+#if defined(BH_DESIGN_CLAIMS) && !defined(BH_CUDA_STAMPS)
     .claim = BH_GPU(claim),
+#ifdef BH_DESIGN_CLAIMS_FIRST
+    .claims_again = true,
+#endif
 #endif
     .has_compared_widths = BH_KEY_BYTES == 4 && BH_VALUE_BYTES == 4 && !BH_APART,
 };

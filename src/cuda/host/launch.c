@@ -51,7 +51,8 @@ static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
  * their own, every element that stalled may have searched. */
 static uint64_t looks_of(const bh__cuda_job *job)
 {
-    const uint64_t searched = job->parked_count[1] ? job->parked_count[1] : job->stalled_count;
+    const uint64_t searched =
+        job->parked_count[1] ? job->parked_count[1] - job->sent : job->stalled_count;
     const uint64_t looks = searched * BH_LOOKS_OF_SEARCH;
 
     return looks < job->slice.looks ? looks : job->slice.looks;
@@ -76,6 +77,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->slice.ops = c->work.array[BH_ARRAY_OPS];
     job->slice.op = (uint8_t)c->work.op;
     job->slice.hints = bh__hints_of(table);
+    job->slice.epoch = (uint8_t)(2 * table->changes);
     job->slice.looks = bh__looks_allowed(table);
     job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;

@@ -19,7 +19,8 @@
  *     lookups                                                one kernel (look.h)
  *     all elements of a part, one operation, without         region by region, if the design has that
  *       answers by value, and many for the table's size        (BH_DESIGN_REGIONS)
- *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last
+ *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last; one operation that
+ *                                                              inserts: most of them without locks (claim.h)
  *     all others                                             one kernel
  *
  * But while a table has less room than there are new keys, and cannot grow for them, BH_SCHEDULE_AUTO

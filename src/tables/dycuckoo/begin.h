@@ -46,6 +46,7 @@ BH_FN uint32_t BH_DY(bytes)(const bh__slice *slice, uint32_t kind)
     if (!BH_QUIET)
         return kind == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES;
     if (BH_DY_BUCKET_BYTES != 2 * BH_DY_LINE || BH_OP_ERASES(kind) ||
+        (slice->hints & BH_HINT_AT_ONCE) ||
         (BH_OP_KEEPS(kind) && !(BH_OP_WRITES(kind) && slice->values_out)))
         return BH_DY_LINE;
     return BH_DY_BUCKET_BYTES;

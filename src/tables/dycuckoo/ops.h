@@ -10,6 +10,7 @@
  *     begin.h     an operation in flight: what it carries, how it begins, what it does to a pair
  *     search.h    the states SEARCH and EVICT: an operation makes room for its key
  *     steps.h     the states HOME and OTHER; the choice of the step
+ *     claims.h    insertions without locks, on a GPU
  *     place.h     operations that stalled, finished with the gate held alone; longer paths
  *     resize.h    passes when a subtable has doubled or halved
  *     whole.h     passes over all pairs: inserting them under another seed, export
@@ -84,6 +85,7 @@
 #include "tables/dycuckoo/begin.h"
 #include "tables/dycuckoo/search.h"
 #include "tables/dycuckoo/steps.h"
+#include "tables/dycuckoo/claims.h"
 #include "tables/dycuckoo/place.h"
 #include "tables/dycuckoo/resize.h"
 #include "tables/dycuckoo/whole.h"

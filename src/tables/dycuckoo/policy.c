@@ -95,6 +95,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     g->seed = bh_seed_expand(checked.options.seed);
     g->subtables = d;
     g->spread = checked.experimental.spread == BH_SPREAD_THEOREM1;
+    t->table.hints = g->spread ? 0 : BH_HINT_CLAIMS; /* claims.h */
     g->pairs = 0;
     for (i = 0; i < d; i++)
         for (j = 0; j < d; j++)

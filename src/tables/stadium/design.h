@@ -10,6 +10,7 @@
 #define BH_DESIGN_FAR
 #define BH_DESIGN_IN_TURN 16
 #define BH_DESIGN_AT_ONCE
+#define BH_DESIGN_CLAIMS
 #define BH_DESIGN_STAGES
 #define BH_DESIGN_PRESENT
 #define BH_DESIGN_REGIONS bh_st_regions

@@ -106,7 +106,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     t->geometry.seed = bh_seed_expand(checked.options.seed);
     set_tickets(&checked, &t->geometry);
     if (t->geometry.width == 8 && !t->geometry.by_slot)
-        t->table.hints = BH_HINT_AT_ONCE; /* halves.h */
+        t->table.hints = BH_HINT_AT_ONCE | BH_HINT_CLAIMS; /* halves.h */
     shape = bh__st_shape_for(t, checked.options.capacity);
     if (shape.lines)
         status = bh__st_rebuild(t, shape);

@@ -337,9 +337,9 @@ typedef struct bh_region_plan {
     uint64_t bytes;
 } bh_region_plan;
 
-/* Measured: calls of fewer elements, or with fewer than BH_REGIONS_OF_4 elements for each 4 buckets, are as
- * fast one by one. */
-#define BH_REGIONS_FROM (UINT64_C(1) << 16)
+/* Measured: calls with fewer than BH_REGIONS_OF_4 elements for each 4 buckets are as fast one by one. Of fewer elements
+ * than BH_REGIONS_FROM one kernel does all. */
+#define BH_REGIONS_FROM BH_CUDA_SIFT_LEAST
 #define BH_REGIONS_OF_4 3
 
 /* Chooses the regions' size, from 2^bits buckets, so that none gets more than `room` rows (on average *mean or fewer), and two

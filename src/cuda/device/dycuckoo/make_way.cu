@@ -1,6 +1,6 @@
 /*
- * Ways: before the last stage of insertion (kernels.h), room for the keys whose buckets are both full. A stage of
- * its own, because one thread that follows paths reads one bucket after the other, and the longest of
+ * Ways: before the last stage of insertion (kernels.h), places for the keys whose buckets are both full. Stages of
+ * their own, because one thread that follows paths reads one bucket after the other, and the longest of
  * such searches is what a call of a million keys would wait for.
  */
 #define BH_TARGET_CUDA 1

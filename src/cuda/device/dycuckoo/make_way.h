@@ -1,8 +1,15 @@
 /*
- * Room for keys whose buckets are both full, for one pair of widths. An include-template: see instance.h.
+ * Keys whose buckets are both full, for one pair of widths. An include-template: see instance.h.
  *
- * Sixteen threads look at sixteen residents of the two buckets at once. Each of them reads the other bucket of
- * its resident; where that is full, the other bucket of one resident after the other of that one:
+ * First a thread for each (`send`) puts the key into its home, in the place of a resident that has room in its own other
+ * bucket: which residents have that it asks of all of them at once.
+ *
+ *     home  [a b c d e f g]                other bucket of c  [. . . . . _ .]
+ *                ^ the key                                               ^ c
+ *
+ * Then there is room made for those that are left (`make_way`). Sixteen threads look at sixteen residents of the two
+ * buckets at once. Each of them reads the other bucket of its resident; where that is full, the other bucket of one
+ * resident after the other of that one:
  *
  *     home  [a b c d e f g]    other  [h i j k l m n]       both full
  *            0 1 2 3 4 5 6            8 9 ...               threads, a resident each
@@ -12,11 +19,13 @@
  *     other bucket of r  [. . . . . _ .]    free: r moves there, i moves to the slot of r, and the slot of i is
  *                                           free for the key
  *
- * The key itself is inserted by the last stage, which looks at both buckets again: another key may have
- * taken the slot meanwhile. It also follows longer paths for the keys for which no resident could move. (A
- * move takes both locks and checks all that it relies on: BH_DY(try_move) in tables/dycuckoo/moves.h.)
+ * One of them then inserts the key, after another look at both buckets: another key may have taken the slot meanwhile.
+ * (A move takes both locks and checks all that it relies on: BH_DY(try_move) in tables/dycuckoo/moves.h.)
  *
- * This is for few keys, which are done when the longest search has ended. Where there are more than threads, the
+ * Elements that are done are struck from the list. The last stage has those for which no resident could move, and follows
+ * longer paths.
+ *
+ * `make_way` is for few keys, which are done when the longest search has ended. Where there are more than threads, the
  * last stage does them in less time, because it reads no more buckets than it needs.
  */
 #include "tables/dycuckoo/ops.h"
@@ -27,6 +36,8 @@
 #define BH_CUDA_DEVICE_DYCUCKOO_MAKE_WAY_H
 
 #define BH_WAYS_THREADS 16u /* of an element: half of them for each bucket */
+#define BH_WAYS_TRIES 4u    /* another key may have taken the slot */
+#define BH_SENDS_TRIES 4u   /* how often an element looks at its buckets */
 
 #endif
 
@@ -101,32 +112,240 @@ BH_FN void BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t 
     }
 }
 
+/* Moves the resident in a slot of `home`, whose places are `r`, to its other bucket, and puts a key in its place. Both
+ * buckets are locked meanwhile, each by one try. Answers STALE when home is not as it was seen with `home_meta`. */
+BH_FN bh_dy_moved BH_DY(replace)(uint64_t home, uint64_t home_meta, uint32_t slot, BH_KEY resident,
+                                 const bh_dy_places *r, BH_KEY key, BH_VALUE value)
+{
+    const uint64_t to = bh_load64(bh_dy_at(r->other));
+
+    if (BH_DY(full)(to))
+        return BH_DY_FULL;
+    if (!bh_swap_if64(bh_dy_at(home), home_meta, home_meta | BH_DY_LOCK))
+        return BH_DY_STALE;
+    if ((to & BH_DY_LOCK) || !bh_swap_if64(bh_dy_at(r->other), to, to | BH_DY_LOCK)) {
+        bh_dy_unlock(home, home_meta);
+        return BH_DY_BUSY;
+    }
+    bh_dy_unlock(r->other, BH_DY(put)(r->other, to, resident, BH_DY(own_value)(home, slot), 1));
+    BH_DY(set_pair)(home, slot, key, value);
+    bh_dy_unlock(home, BH_DY(take)(bh_dy_count_up(home_meta, r->counter), slot) |
+                           bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 0));
+    return BH_DY_MOVED;
+}
+
+/* Inserts an element for which there may be room now; answers whether that is done. */
+BH_FN int BH_DY(insert_now)(bh__slice *slice, uint32_t at, uint32_t kind)
+{
+    bh_answer answer = BH_RETRY;
+    uint32_t refused;
+    BH_DY(op) op = {};
+
+    for (refused = 0; answer == BH_RETRY && refused < BH_SENDS_TRIES; refused++) {
+        bh_region region = BH_DESIGN(begin_last)(slice, &op, at, kind);
+
+        answer = BH_DESIGN(step)(slice, &op, kind, region.offset, &region);
+    }
+    if (answer == BH_DONE && slice->outcomes)
+        slice->outcomes[at] = op.outcome;
+    return answer == BH_DONE;
+}
+
+/* An element on its way. */
+typedef struct BH_DY(sender) {
+    bh_dy_places places;
+    BH_KEY key;
+    uint64_t meta; /* home's, as it was seen */
+    uint32_t left; /* its residents that could move, and have not been tried, as a mask of slots */
+    uint32_t at;
+    uint32_t tries; /* how often it may still look at its buckets */
+    int looked;
+} BH_DY(sender);
+
+/* The residents of a bucket, which has been seen with `meta`, whose other buckets have room, as a mask of slots. All of
+ * these are asked for at once. */
+BH_FN uint32_t BH_DY(could_move)(const bh_dy_geometry *geometry, uint64_t line, uint64_t meta)
+{
+    const uint32_t residents = bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS);
+    uint64_t to[BH_DY_BUCKET_SLOTS];
+    uint32_t could = 0, slot;
+
+#pragma unroll
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
+        const bh_dy_places r =
+            bh_dy_places_of(geometry, BH_DY(own_key)(line, slot), BH_DY_BUCKET_BYTES);
+
+        to[slot] = ~0ull;
+        if ((residents >> slot & 1) && r.home == line)
+            to[slot] = bh_peek64(bh_dy_at(r.other));
+    }
+#pragma unroll
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++)
+        could |= (uint32_t)!BH_DY(full)(to[slot]) << slot;
+    return could;
+}
+
+/* Looks at both buckets. Answers FULL if they are, and the key is in neither: it is absent as long as home is as it was
+ * seen, because guests are not moved here. */
+BH_FN bh_dy_moved BH_DY(look_full)(const bh_dy_geometry *geometry, BH_DY(sender) *s)
+{
+    BH_DY(view) home, other;
+
+    if (!s->tries--)
+        return BH_DY_STALE;
+    if (!BH_DY(look)(s->places.home, s->key, &home))
+        return BH_DY_BUSY;
+    (void)BH_DY(look)(s->places.other, s->key, &other);
+    if (!BH_DY(full)(home.meta) || !BH_DY(full)(other.meta) || home.match || other.match)
+        return BH_DY_STALE;
+    s->meta = home.meta;
+    s->left = BH_DY(could_move)(geometry, s->places.home, home.meta);
+    s->looked = 1;
+    return BH_DY_FULL;
+}
+
+/* Tries to put the key in the place of the next resident. Answers BUSY or FULL to go on with, and STALE where the
+ * element is left to others. */
+BH_FN bh_dy_moved BH_DY(send_next)(const bh_dy_geometry *geometry, const bh__slice *slice,
+                                   BH_DY(sender) *s, uint32_t kind)
+{
+    const uint32_t slot = bh_first(s->left);
+    BH_KEY resident;
+    bh_dy_places r;
+    bh_dy_moved moved;
+
+    if (!s->left)
+        return BH_DY_STALE;
+    s->left &= s->left - 1;
+    resident = BH_DY(own_key)(s->places.home, slot);
+    r = bh_dy_places_of(geometry, resident, BH_DY_BUCKET_BYTES);
+    moved = BH_DY(replace)(s->places.home, s->meta, slot, resident, &r, s->key,
+                           (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, s->at));
+    s->looked = moved != BH_DY_STALE;
+    return moved == BH_DY_STALE ? BH_DY_BUSY : moved;
+}
+
+/*
+ * Elements whose buckets are both full, a thread for each: puts the key into its home, in the place of a resident that
+ * has room in its own other bucket. Elements that are done are struck from the list. What is left is a matter of the
+ * kernels behind this one, also where the key is there by now, or there is room. Each round of the loop is an attempt of
+ * each thread.
+ */
+__global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
+{
+    const uint64_t listed = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+
+    if (!listed)
+        return;
+    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
+    const uint64_t count = listed < job->searches ? listed : job->searches;
+    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+    uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    uint64_t next = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x, mine = 0;
+    bh_cuda_counts counts = {0, 0, 0};
+    BH_DY(sender) s = {};
+    uint32_t sent = 0;
+    int busy = 0;
+
+    slice.hints |= BH_HINT_LATER;
+
+    for (;;) {
+        if (!busy && next < count) {
+            mine = next;
+            next += threads;
+            s.at = names[mine] & ~BH_CUDA_PARKED_ROOM;
+            s.key = ((const BH_KEY *)slice.keys)[s.at];
+            s.places = bh_dy_places_of(geometry, s.key, BH_DY_BUCKET_BYTES);
+            s.tries = BH_SENDS_TRIES;
+            s.looked = 0;
+            busy = (names[mine] & BH_CUDA_PARKED_ROOM) != 0;
+            slice.room = 1;
+        }
+        if (!__any_sync(0xffffffffu, busy || next < count))
+            break;
+        if (busy) {
+            const uint32_t kind = bh_cuda_kind(&slice, BH_KIND_MIXED, s.at);
+            bh_dy_moved moved = s.looked ? BH_DY_FULL : BH_DY(look_full)(geometry, &s);
+
+            if (moved == BH_DY_FULL)
+                moved = BH_DY(send_next)(geometry, &slice, &s, kind);
+            busy = moved == BH_DY_FULL || moved == BH_DY_BUSY;
+            if (moved == BH_DY_MOVED) {
+                sent++;
+                if (slice.outcomes)
+                    slice.outcomes[s.at] = BH_INSERTED;
+            }
+            if (moved == BH_DY_MOVED ||
+                (moved == BH_DY_STALE && !s.looked && BH_DY(insert_now)(&slice, s.at, kind)))
+                names[mine] = BH_CUDA_PARKED_DONE;
+        }
+        __syncwarp();
+    }
+    if (sent)
+        job->moved = 1;
+    __syncwarp();
+    counts.inserted = sent + (uint32_t)slice.inserted;
+    counts.assigned = (uint32_t)slice.assigned;
+    bh_cuda_add(&job->sent, counts.inserted + counts.assigned);
+    bh_cuda_enter(job, BH__CUDA_SIFT, &counts);
+}
+
 __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
 {
     const uint64_t listed = job->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t tiles = gridDim.x * (uint64_t)blockDim.x / BH_WAYS_THREADS;
 
-    if (!listed || listed > tiles)
+    const uint64_t left = listed - job->sent;
+
+    if (!left || left > tiles)
         return;
-    const bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
     const uint64_t count = listed < job->searches ? listed : job->searches;
-    const uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
     const uint32_t tile = ((1u << BH_WAYS_THREADS) - 1)
                           << threadIdx.x % 32 / BH_WAYS_THREADS * BH_WAYS_THREADS;
-    const uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_WAYS_THREADS;
+    uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_WAYS_THREADS;
+    bh_cuda_counts counts = {0, 0, 0};
 
-    if (i >= count)
-        return;
-    BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[names[i] & ~BH_CUDA_PARKED_ROOM], tile);
-    if (i == 0)
-        job->moved = 1;
+    slice.hints |= BH_HINT_LATER;
+    for (; i < count; i += tiles) {
+        const uint32_t name = names[i], at = name & ~BH_CUDA_PARKED_ROOM;
+        uint32_t tries = 0;
+        int done = name == BH_CUDA_PARKED_DONE;
+
+        for (; !done && tries < BH_WAYS_TRIES; tries++) {
+            BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[at], tile);
+            slice.room = (name & BH_CUDA_PARKED_ROOM) != 0;
+            __syncwarp(tile);
+            if (threadIdx.x % BH_WAYS_THREADS == 0)
+                done = BH_DY(insert_now)(&slice, at, bh_cuda_kind(&slice, BH_KIND_MIXED, at));
+            done = __shfl_sync(tile, done, 0, BH_WAYS_THREADS);
+        }
+        if (tries && done)
+            names[i] = BH_CUDA_PARKED_DONE;
+        if (tries)
+            job->moved = 1;
+    }
+    __syncwarp();
+    counts.inserted = (uint32_t)slice.inserted;
+    counts.assigned = (uint32_t)slice.assigned;
+    bh_cuda_add(&job->sent, counts.inserted + counts.assigned);
+    bh_cuda_enter(job, BH__CUDA_SIFT, &counts);
 }
 
 int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads)
 {
-    BH_DESIGN(cuda_make_way)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
-    return (int)cudaGetLastError();
+    int error;
+
+    BH_DESIGN(cuda_send)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    error = (int)cudaGetLastError();
+    if (!error) {
+        BH_DESIGN(cuda_make_way)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+        error = (int)cudaGetLastError();
+    }
+    return error;
 }
 
 #undef BH_DY

@@ -1,0 +1,165 @@
+/*
+ * DyCuckoo, insertions without locks, by a kernel of a GPU all of whose elements insert (cuda/device/claim.h). An
+ * include-template that ops.h includes.
+ *
+ * Nothing moves and nothing is erased meanwhile. So buckets only fill up: a slot that is free is claimed by one
+ * compare-and-swap of the meta word as it was when the bucket was read, and the pair is written after that. Nobody
+ * waits for the pair, and nobody orders it: it is read by later kernels.
+ *
+ * What an element reads is a copy of the line, pieces of which may be older than others. Slots that were in use
+ * before the kernel are as they were. In a slot that has been claimed since there may be anything; so who claims a
+ * slot notes that, and leaves a *mark* of its key in the meta word, by the same compare-and-swap:
+ *
+ *     bits 0..31   lock, slots in use, guests, filter     as layout.h draws them
+ *     bits 32..    which slots have been claimed in this slice
+ *     bits ..55    their marks: of each a bit, chosen by its key
+ *     bits 56..63  slice->epoch, where there are marks of this slice
+ *
+ * Outside of such a kernel these bits are the sequence number, of which no more is asked than that it changes. What
+ * it happens to be may look like marks of this slice. Then elements are left to the stages that need not be: a mark, or a
+ * match in a slot that is noted as claimed, decides nothing. Slots that have been claimed in this slice are always noted.
+ *
+ * Why no key comes twice. Let elements A and B bring one key, and A claim a slot first.
+ *
+ *   Both claim in one bucket    B's compare-and-swap fails if B saw the bucket before A's claim. If B saw it after that,
+ *                               it saw A's mark, and leaves its element to the stages.
+ *   A claims at home, B in the  B has seen home full. Home was not full before A's claim, so B saw it after that, with
+ *   other bucket                A's mark.
+ *   A in the other bucket,      A has seen home full, and it stays full: B cannot claim there.
+ *   B at home
+ *
+ * And a key that is in the table since before the kernel is found: at home in a slot, and in the other bucket if its
+ * counter at home is not 0 or home is full. A guest is counted at home after its claim. Nobody relies on that before
+ * the kernel's end: an equal key that goes to the other bucket sees the mark there, and does not go there only if home
+ * is not full.
+ */
+#ifndef BH_TABLES_DYCUCKOO_CLAIMS_H
+#define BH_TABLES_DYCUCKOO_CLAIMS_H
+
+#define BH_DY_CLAIMED_SHIFT 32
+#define BH_DY_EPOCH_SHIFT 56
+
+/* Whether a meta word has marks of this slice. */
+BH_FN int bh_dy_is_marked(const bh__slice *slice, uint64_t meta)
+{
+    return (uint8_t)(meta >> BH_DY_EPOCH_SHIFT) == slice->epoch;
+}
+
+/* A key's mark, as a bit of the meta word. Keys of one bucket may be chosen so that they have the same one: it costs
+ * time. */
+BH_FN uint64_t bh_dy_mark_of(uint64_t key, uint32_t slots)
+{
+    const uint32_t mixed = ((uint32_t)key ^ (uint32_t)(key >> 32)) * 0x9e3779b1u;
+    const uint32_t first = BH_DY_CLAIMED_SHIFT + slots, marks = BH_DY_EPOCH_SHIFT - first;
+
+    return 1ull << (first + (uint32_t)((uint64_t)mixed * marks >> 32));
+}
+
+/* Counts a guest at home, whose meta word was `meta`. */
+BH_FN void bh_dy_count_guest(uint64_t home, uint64_t meta, uint32_t counter)
+{
+    uint64_t up = bh_dy_count_up(meta, counter);
+
+    while (up != meta && !bh_swap_if64(bh_dy_at(home), meta, up)) {
+        meta = bh_take64(bh_dy_at(home), 0); /* an atomic: a load may read a stale cache line */
+        up = bh_dy_count_up(meta, counter);
+    }
+}
+
+#endif
+
+/* Claims a free slot of the bucket at `line`, whose meta word was `meta`, for the operation's key, which is absent.
+ * Answers 0 when the bucket has changed. The caller writes the pair: BH_DY(claimed) tells where. (op->path is the slot.) */
+BH_FN int BH_DY(claim)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta, int guest)
+{
+    const uint64_t earlier = bh_dy_is_marked(slice, meta)
+                                 ? meta
+                                 : (uint32_t)meta | (uint64_t)slice->epoch << BH_DY_EPOCH_SHIFT;
+    const uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
+
+    if (!bh_swap_if64(bh_dy_at(line), meta,
+                      earlier | bh_dy_mark_of(op->key, BH_DY_BUCKET_SLOTS) |
+                          1ull << (BH_DY_CLAIMED_SHIFT + slot) |
+                          bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)))
+        return 0;
+    op->path = slot;
+    slice->room--;
+    slice->inserted++;
+    op->outcome = BH_INSERTED;
+    return 1;
+}
+
+/* Where the key of an operation goes that has claimed a slot, and the value: *value. */
+BH_FN unsigned char *BH_DY(claimed)(const BH_DY(op) *op, unsigned char **value)
+{
+    const uint64_t line = op->state == BH_DY_HOME ? op->home : op->other;
+
+    *value = BH_DY(value_at)(line, op->path);
+    return BH_DY(key_at)(line, op->path);
+}
+
+/* Where home, as it was seen, is full, or may have the key as a guest elsewhere: what becomes of the operation when its
+ * other bucket has been seen, in which the key is not. */
+BH_FN bh_answer BH_DY(claim_any)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t other,
+                                 bh_region *next)
+{
+    const uint64_t home = op->from;
+
+    if (!slice->room)
+        return BH_DY(no_room)(slice);
+    if (!BH_DY(full)(home)) {
+        op->state = BH_DY_HOME;
+        if (BH_DY(claim)(slice, op, op->home, home, 0))
+            return BH_DONE;
+        *next = bh_dy_region(op->home, BH_DY(bytes)(slice, kind));
+        return BH_NEXT;
+    }
+    if (BH_DY(full)(other)) {
+        slice->reasons |= BH_REASON_PLACE;
+        return BH_STALL;
+    }
+    if (!BH_DY(claim)(slice, op, op->other, other, 1))
+        return BH_RETRY;
+    bh_dy_count_guest(op->home, home, op->counter);
+    return BH_DONE;
+}
+
+/*
+ * One step of an operation that inserts; `line` may be a copy. Answers STALL when nothing has been done: without a
+ * reason for an element of the stages, with BH_REASON_PLACE where both buckets are full and the key is in neither.
+ * Where many keys have been erased a full home is a matter of the stages, too, which send guests home.
+ */
+BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
+                                  bh_region *next)
+{
+    const int is_home = op->state == BH_DY_HOME;
+    const uint64_t at = is_home ? op->home : op->other;
+    BH_DY(view) view, home;
+    int marked;
+
+    (void)BH_DY(look)(line, op->key, &view);
+    marked = bh_dy_is_marked(slice, view.meta);
+    if (view.match) {
+        /* In a slot that may have been claimed meanwhile there may be anything. */
+        if (marked)
+            view.match &= ~((uint32_t)(view.meta >> BH_DY_CLAIMED_SHIFT) << BH_DY_USED_SHIFT);
+        if (!view.match || !BH_IS_ALIKE(slice))
+            return BH_STALL;
+        home.meta = op->from;
+        BH_DY(act_alike)(slice, op, kind, at, &view, is_home ? 0 : &home);
+        return BH_DONE;
+    }
+    if (marked && (view.meta & bh_dy_mark_of(op->key, BH_DY_BUCKET_SLOTS)))
+        return BH_STALL;
+    if (!is_home)
+        return BH_DY(claim_any)(slice, op, kind, view.meta, next);
+    if (bh_dy_counted(view.meta, op->counter) || BH_DY(full)(view.meta)) {
+        if (BH_DY(full)(view.meta) && (slice->hints & BH_HINT_TURNOVER))
+            return BH_STALL;
+        op->from = view.meta;
+        return BH_DY(go_other)(slice, op, op->home, next);
+    }
+    if (!slice->room)
+        return BH_DY(no_room)(slice);
+    return BH_DY(claim)(slice, op, op->home, view.meta, 0) ? BH_DONE : BH_RETRY;
+}
