@@ -93,7 +93,7 @@ BH_FN uint64_t bh_given(const bh__slice *slice, uint32_t op, uint32_t value_byte
 }
 
 /* Assigns or joins what an element brings to the value of its key, at p, without a lock: others may do so
- * meanwhile (BH_HINT_ALIKE). */
+ * meanwhile. */
 BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes, unsigned char *p,
                            uint32_t at)
 {

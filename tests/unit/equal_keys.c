@@ -142,7 +142,7 @@ static void perform(work *w, bh_context *context, bh_op op, bh_schedule schedule
     if (before)
         put_even(w, table, before == 2);
     draw(w);
-    check_status(batch_call(table, op, &w->call), BH_OK);
+    check_status(batch_call(table, (int)op, &w->call), BH_OK);
     check_outcomes(w, op);
     for (uint32_t k = 0; k < w->keys; k++)
         keys += w->comes[k] || w->was_there[k];

@@ -46,10 +46,20 @@
 /* Tickets, and bytes, of a line of the board. */
 #define BH_ST_LINE 64u
 
-/* A key's *mark*: what its ticket is when it is ready; how many lines of its path lie before this one; and in the six
- * lowest bits the number, in its line, of the ticket with which its path begins. In the queue of visits the address of
- * a ticket has the upper part of it, too, and two bits: more of the path may have to be looked at; the ticket has been
- * claimed for the key. */
+/*
+ * A key's *mark*, and what the queue of visits has of a ticket, as bits of a word:
+ *
+ *     63         62        61..56   55..48   47..6           5..0
+ *                          lines    ticket                   first     a mark
+ *     undecided  claimed   lines    ticket   address ...........       of a visit
+ *
+ *     first      the number, in its line, of the ticket with which the key's path begins
+ *     address    of the ticket that is the key's, or seems to be
+ *     ticket     what that is when it is ready
+ *     lines      how many lines of the path lie before this one
+ *     claimed    the ticket has been claimed for the key
+ *     undecided  if the slot has another key, more of the path must be looked at
+ */
 #define BH_ST_ADDRESS ((1ull << 48) - 1)
 #define BH_ST_TICKET_SHIFT 48
 #define BH_ST_LINES_SHIFT 56
@@ -57,8 +67,8 @@
 #define BH_ST_CLAIMED (1ull << 62)
 #define BH_ST_UNDECIDED (1ull << 63)
 
-/* A word whose tickets are all 1. */
-#define BH_ST_ONES 0x0101010101010101ull
+/* Tables with fewer locks are so small that a slot is in a cache. */
+#define BH_ST_LOCKS_MANY 32768u
 
 /* A set of tickets of a line, a bit for each, in the order in which a path meets their words. */
 BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t first)
@@ -98,6 +108,11 @@ BH_FN uint64_t bh_st_same(bh_line board, uint32_t ready, uint32_t kind, int turn
 {
     return BH_OP_INSERTS(kind) && !turnover ? bh_line_match8_odd(board, ready)
                                             : bh_line_match8(board, ready);
+}
+
+BH_FN uint32_t bh_st_ticket_of(uint64_t mark)
+{
+    return (uint32_t)(mark >> BH_ST_TICKET_SHIFT) & 255;
 }
 
 BH_FN uint32_t bh_st_lines_of(uint64_t mark)
@@ -162,10 +177,12 @@ typedef struct BH_ST(looks) {
     uint64_t bound[BH_ST_ROOM]; /* address of the path's bound */
     uint32_t name[BH_ST_ROOM];
     uint32_t head, tail;
-    /* Of the first group, when it has been looked at: how many keys it has, else 0; the tickets that are the key's, as
-     * met; the first fresh ones, and whether the path ends in the line. */
-    uint32_t looked;
-    uint64_t tickets[BH_FRONT_GROUP], ends[BH_FRONT_GROUP];
+    uint32_t
+        looked; /* keys of the first group, if it has been looked at, else 0. Of each of these: */
+    uint64_t tickets[BH_FRONT_GROUP]; /* those on its path that are the key's, as met */
+    uint64_t ends
+        [BH_FRONT_GROUP]; /* not 0: its path ends in the line. While no key has been erased these are the
+                                       * fresh tickets, as met */
 } BH_ST(looks);
 
 /* Keys on their way to a slot. */
@@ -174,12 +191,13 @@ typedef struct BH_ST(visits) {
     uint64_t ticket[BH_ST_ROOM]; /* its ticket's, and more: see BH_ST_ADDRESS */
     uint32_t name[BH_ST_ROOM];
     uint32_t head, asked, tail;
-    /* Of lookups, and of the first group, when it has been looked at: how many keys it has, else 0; they; what was in
-     * their slots, a pair or, of others, in `pairs` whether it was another key; and what their tickets are now. */
-    uint32_t looked;
+    uint32_t
+        looked; /* of lookups: keys of the first group, if it has been looked at, else 0. Of each: */
     BH_KEY keys[BH_FRONT_GROUP];
-    BH_VALUE values[BH_FRONT_GROUP];
-    uint64_t pairs[BH_FRONT_GROUP], now[BH_FRONT_GROUP];
+    BH_VALUE values[BH_FRONT_GROUP]; /* what is in its slot */
+    uint64_t pairs
+        [BH_FRONT_GROUP]; /* the pair in its slot; of wider ones, not 0: another key is there */
+    uint64_t now[BH_FRONT_GROUP]; /* what its ticket is now */
 } BH_ST(visits);
 
 /* A slice on its way through the front. */
@@ -407,50 +425,7 @@ BH_FN int BH_ST(claim_fresh_ticket)(BH_ST(front_state) * f, uint64_t line, uint6
 
     if (!f->slice.room || (word >> in % 8 * 8 & 255) || (steps && !bh_st_raise_at(bound, steps)))
         return 0;
-    return BH_ST(claim_ticket)(f, line, slots, in, word, 0, mark >> BH_ST_TICKET_SHIFT & 255, name);
-}
-
-/* Once keys have been erased: looks at the line again with the key's lock held, which is kept until the pair has been
- * written. Answers whether the key has got a ticket. */
-BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
-                                      uint64_t bound, uint64_t mark, uint32_t name)
-{
-    const bh_st_geometry *const g = f->geometry;
-    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
-    const uint32_t first = mark % BH_ST_LINE, ready = bh_st_ready(g, &h);
-    unsigned char *const lock = bh_st_lock_of(g, &h);
-    uint64_t ends, path, free, fresh, erased;
-    bh_line board;
-
-    /* Of a longer path all lines would have to be looked at again. */
-    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(lock))
-        return 0;
-    board = bh_line_load(bh_st_at(line));
-    fresh = bh_st_as_met(bh_line_match8(board, 0), first);
-    path = bh_st_on_path(fresh, 1, bh_load8(bh_st_at(bound)), &ends);
-    erased = bh_st_as_met(bh_line_match8(board, BH_ST_ERASED), first) & path;
-    free = erased ? erased : fresh & path;
-    if (ends && free && !(bh_st_as_met(bh_line_match8(board, ready), first) & path)) {
-        const uint32_t met = bh_first64(free), in = (met + first) % BH_ST_LINE;
-        const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
-        const uint32_t is = (uint32_t)(word >> in % 8 * 8) & 255;
-
-        if (is == (erased ? BH_ST_ERASED : 0) && (met < 8 || bh_st_raise_at(bound, met / 8)) &&
-            BH_ST(claim_ticket)(f, line, slots, in, word, is, ready, name))
-            return 1;
-    }
-    bh_st_unlock(lock);
-    return 0;
-}
-
-/* A key that is to be inserted has come to the end of its path, in a line, where `fresh` tickets were fresh, as met. */
-BH_FN void BH_ST(insert_at_end)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
-                                uint64_t bound, uint64_t mark, uint64_t fresh, uint32_t name,
-                                int turnover)
-{
-    if (turnover ? !BH_ST(claim_with_lock)(f, line, slots, bound, mark, name)
-                 : !BH_ST(claim_fresh_ticket)(f, line, slots, bound, mark, bh_first64(fresh), name))
-        BH_ST(leave)(f, name);
+    return BH_ST(claim_ticket)(f, line, slots, in, word, 0, bh_st_ticket_of(mark), name);
 }
 
 /* The pair of a key for which a ticket has been claimed is written. */
@@ -460,7 +435,7 @@ BH_FN void BH_ST(put_pair)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot,
     const BH_KEY key = BH_ST(key_of)(f, name);
 
     BH_ST(store)(slot, key, (BH_VALUE)bh_given(&f->slice, kind, BH_VALUE_BYTES, name));
-    bh_store8(bh_st_at(ticket & BH_ST_ADDRESS), (uint8_t)(ticket >> BH_ST_TICKET_SHIFT));
+    bh_store8(bh_st_at(ticket & BH_ST_ADDRESS), (uint8_t)bh_st_ticket_of(ticket));
     if (turnover) {
         const bh_hash h = bh_hash_key(key, &f->geometry->seed);
 
@@ -469,6 +444,57 @@ BH_FN void BH_ST(put_pair)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot,
     f->slice.inserted++;
     if (f->slice.outcomes)
         f->slice.outcomes[name] = BH_INSERTED;
+}
+
+/* Once keys have been erased: looks at the line again with the key's lock held, and claims the first erased ticket of the path
+ * or, where there is none, the first fresh one of the line. Answers whether the key has got a ticket; then the lock is held
+ * until the pair has been written. Where there are few locks that is at once: a queue of keys would hold many of them, and
+ * refuse each other. */
+BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint32_t kind, uint64_t line,
+                                      uint64_t slots, uint64_t bound, uint64_t mark, uint32_t name)
+{
+    const bh_st_geometry *const g = f->geometry;
+    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
+    const uint32_t first = mark % BH_ST_LINE, ready = bh_st_ready(g, &h);
+    unsigned char *const lock = bh_st_lock_of(g, &h);
+    BH_ST(visits) *const v = &f->visits;
+    uint64_t ends, path, free, erased;
+    bh_line board;
+
+    /* Of a longer path all lines would have to be looked at again. */
+    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(lock))
+        return 0;
+    board = bh_line_load(bh_st_at(line));
+    free = bh_st_as_met(bh_line_match8(board, 0), first);
+    path = bh_st_on_path(free, 1, bh_load8(bh_st_at(bound)), &ends);
+    erased = bh_st_as_met(bh_line_match8(board, BH_ST_ERASED), first) & path;
+    free = erased ? erased : free;
+    if (ends && free && !(bh_st_as_met(bh_line_match8(board, ready), first) & path)) {
+        const uint32_t met = bh_first64(free), in = (met + first) % BH_ST_LINE;
+        const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
+        const uint32_t is = (uint32_t)(word >> in % 8 * 8) & 255;
+
+        if (is == (erased ? BH_ST_ERASED : 0) && (met < 8 || bh_st_raise_at(bound, met / 8)) &&
+            BH_ST(claim_ticket)(f, line, slots, in, word, is, ready, name)) {
+            if (g->lock_mask + 1 < BH_ST_LOCKS_MANY) {
+                v->tail--;
+                BH_ST(put_pair)(f, kind, v->slot[v->tail], v->ticket[v->tail], name, 1);
+            }
+            return 1;
+        }
+    }
+    bh_st_unlock(lock);
+    return 0;
+}
+
+/* A key that is to be inserted has come to the end of its path, in a line, where `fresh` tickets were fresh, as met. */
+BH_FN void BH_ST(insert_at_end)(BH_ST(front_state) * f, uint32_t kind, uint64_t line,
+                                uint64_t slots, uint64_t bound, uint64_t mark, uint64_t fresh,
+                                uint32_t name, int turnover)
+{
+    if (turnover ? !BH_ST(claim_with_lock)(f, kind, line, slots, bound, mark, name)
+                 : !BH_ST(claim_fresh_ticket)(f, line, slots, bound, mark, bh_first64(fresh), name))
+        BH_ST(leave)(f, name);
 }
 
 /* --- looking on --------------------------------------------------------------------------------- */
@@ -511,7 +537,7 @@ BH_FN_RARE void BH_ST(look_on)(BH_ST(front_state) * f, uint32_t kind, uint64_t t
         if (ends) {
             if (BH_OP_INSERTS(kind))
                 BH_ST(insert_at_end)
-            (f, line, slots, bound, mark | lines << BH_ST_LINES_SHIFT, fresh, name, turnover);
+            (f, kind, line, slots, bound, mark | lines << BH_ST_LINES_SHIFT, fresh, name, turnover);
             return;
         }
     }
@@ -526,7 +552,7 @@ BH_FN_RARE void BH_ST(look_on)(BH_ST(front_state) * f, uint32_t kind, uint64_t t
     q->mark[q->tail] = mark | lines << BH_ST_LINES_SHIFT;
     q->bound[q->tail] = bound;
     q->name[q->tail] = name;
-    bh_ask(bh_st_at(q->line[q->tail++]), bh_st_asks(BH_OP_INSERTS(kind), 0));
+    bh_ask(bh_st_at(q->line[q->tail++]), bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), 0));
 }
 
 /* --- what becomes of a group -------------------------------------------------------------------- */
@@ -556,7 +582,7 @@ BH_FN void BH_ST(settle_looks)(BH_ST(front_state) * f, uint32_t kind, int turnov
             const uint32_t k = bh_first(ended), at = head + k;
 
             BH_ST(insert_at_end)
-            (f, q->line[at], q->slots[at], q->bound[at], q->mark[at], q->ends[k], q->name[at],
+            (f, kind, q->line[at], q->slots[at], q->bound[at], q->mark[at], q->ends[k], q->name[at],
              turnover);
         }
     }
@@ -675,7 +701,7 @@ BH_FN int BH_ST(change_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t 
 {
     const BH_KEY key = BH_ST(key_of)(f, name);
     unsigned char *const at = bh_st_at(ticket & BH_ST_ADDRESS);
-    const uint32_t ready = (ticket >> BH_ST_TICKET_SHIFT) & 255;
+    const uint32_t ready = bh_st_ticket_of(ticket);
     unsigned char *lock;
     bh_hash h;
     int done;
@@ -739,8 +765,7 @@ BH_FN void BH_ST(visit_slots)(BH_ST(front_state) * f, uint32_t kind, int turnove
         if (BH_OP_INSERTS(kind) && (ticket & BH_ST_CLAIMED)) {
             BH_ST(put_pair)(f, kind, slot, ticket, name, turnover);
         } else if (BH_OP_INSERTS(kind) && !turnover &&
-                   bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) !=
-                       (ticket >> BH_ST_TICKET_SHIFT & 255)) {
+                   bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket)) {
             BH_ST(leave)(f, name); /* it was claimed, and is still */
         } else if (BH_LOAD_KEY(bh_st_at(slot)) != BH_ST(key_of)(f, name)) {
             if (BH_OP_INSERTS(kind) || (ticket & BH_ST_UNDECIDED))
@@ -860,7 +885,7 @@ BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
 
-    if ((slice->listed ? slice->listed : slice->count) < BH_FRONT_LEAST || !BH_BRINGS ||
+    if ((slice->listed ? slice->listed : slice->count) < BH_FRONT_LEAST || !BH_BRINGS || g->far ||
         g->by_slot || g->width != 8 || g->group != 8 || BH_ST_WORDS != 8)
         return 0;
     return g->turnover ? BH_ST_IS_NARROW || !BH_OP_KEEPS(kind) : !BH_OP_ERASES(kind);

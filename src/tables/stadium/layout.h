@@ -51,9 +51,9 @@
  *     part 0      1      2      3    | 4      5
  *     ends 000    001    10     11   | 100    101        the last bits of the hashes of its keys
  *
- * Locks and stamps lie apart, an array for all parts. All writers of a key take the lock that its hash names,
- * except that insertions take none while no key has been erased (`turnover` is 0), and that on a GPU most calls of one
- * operation take none (BH_HINT_ALIKE). A stamp counts how often erased slots of
+ * Locks and stamps lie apart, an array for all parts. All writers of a key take the lock that its hash names, once keys
+ * have been erased (`turnover` is 1); on a GPU most calls of one operation take none even then (BH_HINT_ALIKE), and in
+ * mixed calls those that change what is there always take it. A stamp counts how often erased slots of
  * some words have been given to new keys.
  */
 #ifndef BH_TABLES_STADIUM_LAYOUT_H

@@ -29,8 +29,9 @@
  *
  *   WALK    Looks at the tickets of its key's path, word by word, without a lock. For each ticket that is ready
  *           and has the key's info it looks at the slot. A lookup ends at its key, or where the path can hold
- *           it no further: at a fresh ticket, or at the bound. A change of a key that is there takes the key's
- *           lock where the key was seen, looks at ticket and slot once more, and acts, all in one step.
+ *           it no further: at a fresh ticket, or at the bound. A change of a key that is there, if it needs a
+ *           lock (see below), takes the key's where the key was seen, looks at ticket and slot once more, and acts,
+ *           all in one step.
  *           An insertion that has come to a fresh ticket without having met its key claims it, if no key has
  *           ever been erased (turnover 0): had its key been inserted meanwhile, then behind tickets that were
  *           not fresh any more, so in this very word, and the compare-and-swap of the word would fail.
@@ -55,7 +56,9 @@
  *     may insert meanwhile, without locks too (halves.h).
  *
  * An operation holds one lock at most, and none while it waits for another or for a claimed ticket, so there is
- * no deadlock; readers do not look at locks.
+ * no deadlock; readers do not look at locks. (The front has many operations at once and holds the locks of those whose pairs
+ * are to be written. It waits for nothing: what it cannot lock at the first try it leaves to the window, which begins when all
+ * these locks are free again.)
  *
  * WHY A READER MISSES NOTHING. While operations run no pair moves and no ticket becomes fresh. A key that is
  * present for as long as a lookup takes has a ticket that is ready all the while, behind tickets that are not
