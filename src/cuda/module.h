@@ -66,7 +66,7 @@ typedef struct bh__cuda_job {
     /* Claims have gone through the first list, and have left so many elements (BH_CUDA_FEW of them elsewhere). */
     uint64_t struck;
     uint64_t left;
-    uint64_t sent;       /* elements of the second list that were done before the last stage */
+    uint64_t sent;       /* of the second list, elements that were done before the last stage */
     uint64_t searches;   /* how many elements may search for a path: see bh__allowance */
     uint64_t room;       /* new keys that may be inserted */
     uint64_t room_taken; /* by elements that might insert one, where there is not room for all */

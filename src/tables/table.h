@@ -119,9 +119,10 @@ typedef struct bh__slice {
     uint32_t listed;
     uint32_t stalled;
     uint8_t op;
-    uint8_t ordered;  /* run one after the other; a stall ends the slice */
-    uint8_t moved;    /* keys that were in the table have been moved */
-    uint8_t epoch;    /* on a GPU: not that of the slice before (BH_DESIGN_CLAIMS) */
+    uint8_t ordered; /* run one after the other; a stall ends the slice */
+    uint8_t moved;   /* keys that were in the table have been moved */
+    uint8_t
+        epoch; /* on a GPU: an even number, mostly not that of the slices before; see BH_DESIGN_CLAIMS */
     uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */
     uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */

@@ -77,7 +77,7 @@ int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, 
 #endif
     kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
         job, BH_GPU(look_rounds)(gpu, count), stage);
-    /* Nobody reads the list of the second stage again, but this. */
+    /* The list of the second stage is not emptied: that stage goes through what is left of it. */
     return bh__gpu_listed(gpu, job, stage == BH__CUDA_HOME_FULL ? 0 : stage);
 }
 #endif

@@ -77,7 +77,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->slice.ops = c->work.array[BH_ARRAY_OPS];
     job->slice.op = (uint8_t)c->work.op;
     job->slice.hints = bh__hints_of(table);
-    job->slice.epoch = (uint8_t)(2 * table->changes);
+    job->slice.epoch = (uint8_t)(2 + 2 * (table->changes % 127)); /* a new bucket's is 0 */
     job->slice.looks = bh__looks_allowed(table);
     job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;

@@ -30,8 +30,8 @@
  *
  * And a key that is in the table since before the kernel is found: at home in a slot, and in the other bucket if its
  * counter at home is not 0 or home is full. A guest is counted at home after its claim. Nobody relies on that before
- * the kernel's end: an equal key that goes to the other bucket sees the mark there, and does not go there only if home
- * is not full.
+ * the kernel's end: an equal key either sees home full, goes to the other bucket and sees the mark there, or saw home
+ * before it was full, and then its own claim at home fails.
  */
 #ifndef BH_TABLES_DYCUCKOO_CLAIMS_H
 #define BH_TABLES_DYCUCKOO_CLAIMS_H

@@ -29,7 +29,8 @@
  *                   and that is a guest in its other bucket is counted in the counter
  *                   with the number (next 3 index bits of the home subtable); 3 means
  *                   "three or more" and stays
- *     bits 32..63   sequence number, raised by every change of a pair
+ *     bits 32..63   sequence number, raised by every change of a pair; on a GPU some kernels have marks here
+ *                   (claims.h), so between calls it may go back
  *
  * A *guest* is a key in its other bucket. A lookup of a missing key whose counter is 0
  * reads one line only; because the counters go down again, that stays so when keys come

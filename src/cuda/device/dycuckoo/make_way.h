@@ -91,8 +91,9 @@ BH_FN int BH_DY(one_moves)(const bh_dy_geometry *geometry, uint32_t tile, int co
     return 0;
 }
 
-/* Tries to free a slot in one of a key's two buckets, by the threads `tile` of a warp, all of which come here. */
-BH_FN void BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t tile)
+/* Tries to free a slot in one of a key's two buckets, by the threads `tile` of a warp, all of which come here. Answers 1
+ * where one was free, 2 where one of the tile has moved a resident, and 0 where none could. */
+BH_FN int BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t tile)
 {
     const bh_dy_places places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
     const uint32_t lane = threadIdx.x % BH_WAYS_THREADS, half = BH_WAYS_THREADS / 2;
@@ -100,7 +101,7 @@ BH_FN void BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t 
     int free, moved;
 
     if (__any_sync(tile, !BH_DY(full)(bh_load64(bh_dy_at(move.from)))))
-        return;
+        return 1;
     move.to = BH_DY(way_of)(geometry, move.from, move.slot, &free);
     moved = BH_DY(one_moves)(geometry, tile, free, &move, 0);
     next.from = move.to;
@@ -110,6 +111,7 @@ BH_FN void BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t 
             next.to = BH_DY(way_of)(geometry, next.from, next.slot, &free);
         moved = BH_DY(one_moves)(geometry, tile, free, &next, &move);
     }
+    return __any_sync(tile, moved) ? 2 : 0;
 }
 
 /* Moves the resident in a slot of `home`, whose places are `r`, to its other bucket, and puts a key in its place. Both
@@ -245,7 +247,7 @@ __global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
     uint64_t next = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x, mine = 0;
     bh_cuda_counts counts = {0, 0, 0};
     BH_DY(sender) s = {};
-    uint32_t sent = 0;
+    uint32_t sent = 0, done = 0;
     int busy = 0;
 
     slice.hints |= BH_HINT_LATER;
@@ -277,8 +279,10 @@ __global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
                     slice.outcomes[s.at] = BH_INSERTED;
             }
             if (moved == BH_DY_MOVED ||
-                (moved == BH_DY_STALE && !s.looked && BH_DY(insert_now)(&slice, s.at, kind)))
+                (moved == BH_DY_STALE && !s.looked && BH_DY(insert_now)(&slice, s.at, kind))) {
                 names[mine] = BH_CUDA_PARKED_DONE;
+                done++;
+            }
         }
         __syncwarp();
     }
@@ -287,7 +291,7 @@ __global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
     __syncwarp();
     counts.inserted = sent + (uint32_t)slice.inserted;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_add(&job->sent, counts.inserted + counts.assigned);
+    bh_cuda_add(&job->sent, done);
     bh_cuda_enter(job, BH__CUDA_SIFT, &counts);
 }
 
@@ -295,7 +299,6 @@ __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
 {
     const uint64_t listed = job->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t tiles = gridDim.x * (uint64_t)blockDim.x / BH_WAYS_THREADS;
-
     const uint64_t left = listed - job->sent;
 
     if (!left || left > tiles)
@@ -312,12 +315,16 @@ __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
     slice.hints |= BH_HINT_LATER;
     for (; i < count; i += tiles) {
         const uint32_t name = names[i], at = name & ~BH_CUDA_PARKED_ROOM;
+        const int has_room = (name & BH_CUDA_PARKED_ROOM) != 0;
         uint32_t tries = 0;
-        int done = name == BH_CUDA_PARKED_DONE;
+        int done = name == BH_CUDA_PARKED_DONE, way = 1;
 
-        for (; !done && tries < BH_WAYS_TRIES; tries++) {
-            BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[at], tile);
-            slice.room = (name & BH_CUDA_PARKED_ROOM) != 0;
+        /* Without room, only what is there already can be done: no resident moves for it. */
+        for (; !done && way && tries < BH_WAYS_TRIES; tries++) {
+            way = has_room ? BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[at], tile) : 0;
+            if (way == 2)
+                job->moved = 1;
+            slice.room = has_room;
             __syncwarp(tile);
             if (threadIdx.x % BH_WAYS_THREADS == 0)
                 done = BH_DY(insert_now)(&slice, at, bh_cuda_kind(&slice, BH_KIND_MIXED, at));
@@ -325,8 +332,6 @@ __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
         }
         if (tries && done)
             names[i] = BH_CUDA_PARKED_DONE;
-        if (tries)
-            job->moved = 1;
     }
     __syncwarp();
     counts.inserted = (uint32_t)slice.inserted;
