@@ -6,12 +6,16 @@
  * It is part of no program: the library bulkhash_sim is built for the tests alone,
  * with buckets of at most two slots, whose keys lie in the line's words 1 and 2.
  * No step compares the other words, so they are not loaded: points before their
- * loads would multiply the schedules to be explored by four and find nothing.
+ * loads would multiply the schedules to be explored by four and find nothing. In a variant with whole
+ * lines (BH_SIM_WHOLE_LINES) they are.
  */
 #ifndef BH_TARGETS_SIM_H
 #define BH_TARGETS_SIM_H
 
 #define BH_RUNS_ALIKE 1
+#ifndef BH_SIM_WHOLE_LINES
+#define BH_SIM_WHOLE_LINES 0
+#endif
 
 #include "targets/words.h"
 
@@ -20,10 +24,12 @@
 BH_FN bh_line bh_line_load(const void *p)
 {
     const uint64_t *from = (const uint64_t *)p;
+    const uint32_t first = BH_SIM_WHOLE_LINES ? 0 : 1, last = BH_SIM_WHOLE_LINES ? 7 : 2;
     bh_line line = {{0}};
+    uint32_t i;
 
-    line.word[1] = bh_load64(from + 1);
-    line.word[2] = bh_load64(from + 2);
+    for (i = first; i <= last; i++)
+        line.word[i] = bh_load64(from + i);
     return line;
 }
 
