@@ -10,7 +10,7 @@ export LC_ALL=C # sort by bytes; and error texts of the system in English
 # Files beside the current directory, so that they never count as files that the program left.
 out=$PWD.out           # what the program printed,
 err=$PWD.err           # what it printed to standard error,
-failures=$PWD.failures # a line for each failure: a variable would not come out of a pipeline
+readonly failures=$PWD.failures # a line for each failure: a variable would not come out of a pipeline
 : >"$failures"
 trap 'rm -f "$out" "$err" "$failures"' EXIT
 

@@ -54,14 +54,14 @@ sort -n out.tsv | expect_file 'many' <(seq 200000 | sed 's/$/\t1/')
 # A GPU that fails, at any moment: one sentence, and the output that was there stays.
 fails() { env "$1=$2" "$BULKHASH" count -T -s in.txt -d cuda -o kept.tsv; }
 for what in FAIL REFUSE LOSE; do
-    failures=0
+    ended=0
     for number in 1 3 10 30; do
         status=0
         fails BULKHASH_FAKE_$what $number >"$out" 2>"$err" || status=$?
         case $status in
         0) expect_file "$what $number" kept.tsv <text.tsv ;;
         1)
-            failures=$((failures + 1))
+            ended=$((ended + 1))
             { [[ $(wc -l <"$err") -eq 1 ]] && grep -q '^bulkhash: ' "$err"; } || failed "$what $number: $(cat "$err")"
             expect_file "$what $number, nothing overwritten" kept.tsv <<<precious
             ;;
@@ -69,7 +69,7 @@ for what in FAIL REFUSE LOSE; do
         esac
         echo precious >kept.tsv
     done
-    ((failures >= 2)) || failed "$what made $failures of 4 runs fail"
+    ((ended >= 2)) || failed "$what made $ended of 4 runs fail"
 done
 expect_error 1 'in\.txt: cannot be counted' env BULKHASH_FAKE_MEMORY=100000 "$BULKHASH" count -T in.txt -d cuda -o kept.tsv
 finish

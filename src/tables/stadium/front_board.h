@@ -33,9 +33,7 @@
 #define BH_TABLES_STADIUM_FRONT_BOARD_H
 
 /* Keys that are on their way behind a group before it is looked at. */
-#ifndef BH_ST_AHEAD
 #define BH_ST_AHEAD (BH_FRONT_AHEAD * BH_FRONT_GROUP)
-#endif
 
 /* Places of a queue: what is on its way, what joins beside it, and then so much again before it is moved down. */
 #define BH_ST_ROOM (4 * BH_ST_AHEAD)
@@ -741,8 +739,7 @@ BH_FN int BH_ST(keep_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t sl
     } else if (answers) {
         value = BH_LOAD_VALUE(BH_ST(value_of)(slot));
     }
-    if (turnover &&
-        bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != ((ticket >> BH_ST_TICKET_SHIFT) & 255))
+    if (turnover && bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket))
         return 0;
     if (answers)
         ((BH_VALUE *)f->slice.values_out)[name] = value;
