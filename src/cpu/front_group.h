@@ -9,10 +9,18 @@
 #define BH_FRONT_GROUP 8u
 #endif
 
-/* A group is looked at when so many later ones have taken aim, so BH_FRONT_AHEAD * BH_FRONT_GROUP lines are on
- * their way at a time. The ring holds these groups and the one that takes aim. */
+/* A group is looked at when so many later ones have had their lines asked for, so BH_FRONT_AHEAD * BH_FRONT_GROUP lines
+ * are on their way at a time; lookups gain by more. The ring holds these groups, and those that take the steps before and
+ * behind (docs/decisions/0028). */
 #define BH_FRONT_AHEAD 7u
-#define BH_FRONT_RING (BH_FRONT_AHEAD + 1)
+#define BH_FRONT_LOOKS_AHEAD 11u
+#define BH_FRONT_RING 16u
+
+/* Where a group lies in the ring, by its first element. */
+BH_FN uint32_t bh_front_place(uint32_t first)
+{
+    return first / BH_FRONT_GROUP % BH_FRONT_RING;
+}
 
 /* Fewer elements are left to the window. */
 #ifndef BH_FRONT_LEAST

@@ -16,8 +16,9 @@
  *                on their first two lines                         one in a hundred is left
  *     window     those
  *
- * Elements may be a whole slice, or a list of some of them, as calls of different operations have one for each kind.
- * Listed keys are copied into groups first, and their answers written one by one.
+ * Elements may be a whole slice or, of changes, a list of some of them: those that have stalled before. (A slice of
+ * different operations comes here kind by kind, see kinds.h.) Listed keys are copied into groups first, and their answers
+ * written one by one.
  *
  * Nothing here waits. Of an element that did not end nothing is kept but that it was tried (BH_HINT_LEFT). So
  * begin and step remain what an operation is; the front only tries operations where they can end at once.
@@ -29,18 +30,20 @@
  *     BH_DESIGN(front_fits)    whether slices of this table go through the front
  *     BH_DESIGN(aim)           finds the places of a group
  *     BH_DESIGN(ask)           asks for the lines of one place, or only for that of its keys
- *     BH_DESIGN(look_up)       looks up a group's keys in round 0; asks for the lines of another group
+ *     BH_DESIGN(seen)          what a group of lookups has seen in round 0; its `values` are the keys'
+ *     BH_DESIGN(look_at)       looks at a group's lines, one by one; asks for those of another group
+ *     BH_DESIGN(judge)         tells with vectors what was seen: which keys were found, and which are open
  *     BH_DESIGN(try_change)    tries another operation on one key in round 0
  *     BH_DESIGN(tries_again)   whether there is a round 1
  *     BH_DESIGN(try_again)     tries any operation on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
  *
  * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1: operations that go on join a trail
- * (front_trail.h). Its look_up takes the first line of a chain. It says in onward[i] what `follow` needs of key i's line,
- * and answers BH_FRONT_AGAIN in *open where a writer was at work. Its try_change answers NEXT where the operation goes on,
- * at another line or at the same. Instead of tries_again and try_again it defines
+ * (front_trail.h). Its look_at takes the first line of a chain. Its judge leaves in onward[i] of what was seen what `follow`
+ * needs of key i's line, and answers BH_FRONT_AGAIN in *open where a writer was at work. Its try_change answers NEXT where
+ * the operation goes on, at another line or at the same. Instead of tries_again and try_again it defines
  *
- *     BH_DESIGN(look_up_lines) look_up, of any eight lines
+ *     BH_DESIGN(look_at_lines) look_at, of any eight lines
  *     BH_DESIGN(follow)        the lines that come behind those, from what `onward` has
  *     BH_DESIGN(along)         the line that a change goes on at
  *     BH_DESIGN(step_along)    a step of it on that line
@@ -50,19 +53,25 @@
 #include "cpu/front_group.h"
 #include "cpu/front_trail.h"
 
-/* Takes aim at a group's lines. `round` is a constant, and mostly `far`, too. */
-BH_FN void BH_DESIGN(take_aim)(const BH_OF_DESIGN(front) *front, const BH_KEY *keys, uint32_t round,
-                               int to_write, int values, int far, BH_OF_DESIGN(aims) *aims)
+/* Asks for the lines of a group that has taken aim. `round` is a constant, and mostly `far`, too. */
+BH_FN void BH_DESIGN(ask_all)(const BH_OF_DESIGN(aims) *aims, uint32_t round, int to_write,
+                              int values, int far)
 {
     uint32_t i;
 
-    BH_DESIGN(aim)(front, keys, round, aims);
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++)
         BH_DESIGN(ask)(aims->line[round][i], values,
                        far        ? BH_ASKS_FAR
                        : to_write ? BH_ASKS_TO_WRITE
                                   : BH_ASKS_TO_READ);
+}
+
+/* The place of the ring behind another. */
+BH_FN BH_OF_DESIGN(aims) *BH_DESIGN(behind)(BH_OF_DESIGN(aims) *aims, BH_OF_DESIGN(aims) *ring,
+                                            BH_OF_DESIGN(aims) *end)
+{
+    return aims + 1 < end ? aims + 1 : ring;
 }
 
 /* Asks for the lines of round 0 again, now to write them. */
@@ -101,20 +110,39 @@ BH_FN void BH_DESIGN(answer_group)(const bh__slice *slice, uint32_t first, uint3
     }
 }
 
-/* Looks up a group. Where `wants` is 0 nobody wants the values; it is a constant. Where `expected` is 0 the keys have
- * probably no values: these are loaded, and the next group's asked for, only when a key was found. */
-BH_FN uint32_t BH_DESIGN(look_up_group)(const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys,
-                                        const BH_OF_DESIGN(aims) *next, int wants, int expected,
-                                        int far, BH_VALUE *values, uint64_t *onward, uint32_t *open)
+/* Looks at the lines of a group, and asks for those of another. Where `wants` is 0 nobody wants the values; it is a constant.
+ * Where `expected` is 0 the keys have probably no values, and these are not loaded, nor those of the other group asked
+ * for. */
+BH_FN void BH_DESIGN(look_group)(const BH_OF_DESIGN(aims) *aims, const BH_KEY *keys,
+                                 const BH_OF_DESIGN(aims) *next, int wants, int expected, int far,
+                                 BH_DESIGN(seen) *seen)
 {
-    uint32_t found;
+    if (wants && expected)
+        BH_DESIGN(look_at)(aims, keys, next, 1, far, seen);
+    else
+        BH_DESIGN(look_at)(aims, keys, next, 0, far, seen);
+}
 
-    if (!wants || !expected) {
-        found = BH_DESIGN(look_up)(aims, keys, next, 0, far, values, onward, open);
-        if (!wants || !found)
-            return found;
+/* Tells from what was seen which keys of a group, whose first element is `first`, were found, and writes the answers; open
+ * keys go on. Values that were not `expected` are loaded now. *found receives a bit for each key. Answers how many elements
+ * are left now. */
+BH_FN uint32_t BH_DESIGN(judge_group)(bh__slice *shared, const bh__slice *slice,
+                                      const BH_OF_DESIGN(front) *front,
+                                      const BH_OF_DESIGN(aims) *aims, uint32_t first, int wants,
+                                      int expected, int far, BH_DESIGN(seen) *seen,
+                                      BH_DESIGN(lookups) *trail, uint32_t *found, uint16_t *left,
+                                      uint32_t count)
+{
+    const BH_KEY *const keys = (const BH_KEY *)slice->keys + first;
+    uint32_t open;
+
+    *found = BH_DESIGN(judge)(aims, keys, wants && expected, seen, &open);
+    if (wants && !expected && *found) {
+        BH_DESIGN(look_at)(aims, keys, aims, 1, far, seen);
+        *found = BH_DESIGN(judge)(aims, keys, 1, seen, &open);
     }
-    return BH_DESIGN(look_up)(aims, keys, next, 1, far, values, onward, open);
+    BH_DESIGN(answer_group)(slice, first, *found, seen->values);
+    return BH_DESIGN(go_on)(shared, front, trail, seen, keys, open, first, left, count);
 }
 
 /* A group whose elements do not follow each other in the slice: their names, and their keys. */
@@ -124,58 +152,60 @@ typedef struct BH_DESIGN(group) {
     BH_KEY keys[BH_FRONT_GROUP];
 } BH_DESIGN(group);
 
-/* Writes the answers of a group of lookups whose elements do not follow each other. Without branches, as in look_up. */
-BH_FN void BH_DESIGN(answer_named)(const bh__slice *slice, const uint16_t *names, uint32_t members,
-                                   uint32_t found, const BH_VALUE *values)
-{
-    uint32_t i;
-
-    for (i = 0; i < members; i++) {
-        const uint32_t at = names[i];
-
-        if (BH_VALUE_BYTES && slice->values_out) {
-            BH_VALUE *const answer = (BH_VALUE *)slice->values_out + at, before = *answer;
-
-            *answer = found >> i & 1 ? values[i] : before;
-        }
-        if (slice->outcomes)
-            slice->outcomes[at] = found >> i & 1 ? BH_FOUND : BH_MISSING;
-    }
-}
-
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
  * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
- * group before was found; `wants` as in look_up_group. `far`, a constant too, says where the lines lie. */
+ * last group was found; `wants` as in look_group. `far`, a constant too, says where the lines lie.
+ *
+ *     group     0 ..   g-1        g          ..    g+12       g+13
+ *               done   judge it   look at          ask for    aim
+ *
+ * A group takes each of its steps while another takes the step before (docs/decisions/0028). What vectors have stored is
+ * loaded word by word in the next step, and the other way round; many processors let such a load wait until the store has
+ * come to the cache, behind all that is on its way. And the branch on whether a key goes on, which no processor foresees,
+ * would else wait for the group's lines. */
 BH_FN uint32_t BH_DESIGN(look_up_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
                                       int wants, int far, uint32_t total, uint16_t *left)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
     const BH_OF_DESIGN(front) front = *shared_front;
     const bh__slice slice = *shared;
-    const BH_KEY *keys = (const BH_KEY *)slice.keys;
-    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
-    BH_VALUE values[BH_FRONT_GROUP] = {0};
-    uint64_t onward[BH_FRONT_GROUP] = {0};
+    const BH_KEY *const keys = (const BH_KEY *)slice.keys;
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *const end = ring + BH_FRONT_RING;
+    BH_OF_DESIGN(aims) *aims = ring, *before = ring, *ask = ring, *aiming = ring;
+    BH_DESIGN(seen) both[2], *seen = both, *seen_before = both + 1, *swap;
     BH_DESIGN(lookups) trail;
-    uint32_t aimed = 0, first, count = 0, found = 1, open;
+    uint32_t aimed = 0, first, count = 0, found = 1;
+    int expected = 1, expected_before = 1;
 
     BH_DESIGN(begin_lookups)(&trail);
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 0, wants, far, &ring[aimed / BH_FRONT_GROUP]);
+    for (; aimed < total && aimed <= BH_FRONT_LOOKS_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+        BH_DESIGN(aim)(&front, keys + aimed, 0, aiming++);
+    for (; ask + 1 < aiming; ask++)
+        BH_DESIGN(ask_all)(ask, 0, 0, wants, far);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
         if (aimed < total)
-            BH_DESIGN(aim)(&front, keys + aimed, 0, next);
-        else
-            next = aims; /* asks for lines that are there already */
+            BH_DESIGN(aim)(&front, keys + aimed, 0, aiming);
+        BH_DESIGN(look_group)(aims, keys + first, ask, wants, expected, far, seen);
+        if (first)
+            count = BH_DESIGN(judge_group)(shared, &slice, shared_front, before,
+                                           first - BH_FRONT_GROUP, wants, expected_before, far,
+                                           seen_before, &trail, &found, left, count);
+        swap = seen;
+        seen = seen_before;
+        seen_before = swap;
+        expected_before = expected;
+        expected = !BH_APART || found;
+        before = aims;
+        aims = BH_DESIGN(behind)(aims, ring, end);
+        /* Behind the last group lines are asked for that are there already. */
+        ask = aimed < total ? aiming : aims;
+        aiming = BH_DESIGN(behind)(aiming, ring, end);
         aimed += BH_FRONT_GROUP;
-        found = BH_DESIGN(look_up_group)(aims, keys + first, next, wants, !BH_APART || found, far,
-                                         values, onward, &open);
-        BH_DESIGN(answer_group)(&slice, first, found, values);
-        count = BH_DESIGN(go_on)(shared, shared_front, &trail, onward, keys + first, open, 0, first,
-                                 left, count);
-        next = aims;
-        aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
     }
+    if (total)
+        count = BH_DESIGN(judge_group)(shared, &slice, shared_front, before, total - BH_FRONT_GROUP,
+                                       wants, expected_before, far, seen_before, &trail, &found,
+                                       left, count);
     return BH_DESIGN(end_lookups)(shared, shared_front, &trail, left, count);
 }
 
@@ -234,7 +264,8 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     const BH_OF_DESIGN(front) front = *shared_front;
     bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
-    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *aims = ring, *next = ring + BH_FRONT_AHEAD;
+    BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *const end = ring + BH_FRONT_RING;
+    BH_OF_DESIGN(aims) *aims = ring, *ask = ring, *aiming = ring;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     const uint32_t reasons = slice.reasons;
     uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
@@ -242,17 +273,17 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     uint32_t aimed = 0, first, count = 0, i;
 
     BH_DESIGN(begin_changes)(&trail);
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
-        BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far,
-                            &ring[aimed / BH_FRONT_GROUP]);
-    }
+    for (; aimed < total && aimed <= BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+        BH_DESIGN(aim)(&front, keys + aimed, 0, aiming++);
+    for (; ask < aiming && ask < ring + BH_FRONT_AHEAD; ask++)
+        BH_DESIGN(ask_all)(ask, 0, 1, !BH_OP_ERASES(kind), far);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        if (first + BH_FRONT_AHEAD * BH_FRONT_GROUP < total)
+            BH_DESIGN(ask_all)(ask, 0, 1, !BH_OP_ERASES(kind), far);
         if (aimed < total)
-            BH_DESIGN(take_aim)(&front, keys + aimed, 0, 1, !BH_OP_ERASES(kind), far, next);
-        aimed += BH_FRONT_GROUP;
+            BH_DESIGN(aim)(&front, keys + aimed, 0, aiming);
         if (far && first + BH_FRONT_GROUP < total)
-            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING],
-                           !BH_OP_ERASES(kind));
+            BH_DESIGN(own)(BH_DESIGN(behind)(aims, ring, end), !BH_OP_ERASES(kind));
         if (unrolled) {
 #pragma GCC unroll 8
             for (i = 0; i < BH_FRONT_GROUP; i++)
@@ -263,8 +294,10 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
                 count = BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes, first + i, &trail,
                                               left, count);
         }
-        next = aims;
-        aims = aims + 1 < ring + BH_FRONT_RING ? aims + 1 : ring;
+        aims = BH_DESIGN(behind)(aims, ring, end);
+        ask = aiming;
+        aiming = BH_DESIGN(behind)(aiming, ring, end);
+        aimed += BH_FRONT_GROUP;
         if (slice.outcomes && first % 64 == 0)
             bh_answer_ahead(&slice, outcomes, 1, 0);
         BH_DESIGN(move_along)(&slice);
@@ -295,49 +328,6 @@ BH_FN void BH_DESIGN(gather)(const bh__slice *slice, const uint16_t *list, uint3
     }
 }
 
-/* Round 0 of lookups that the list names; see look_up_all. Answers how many are left in the list. */
-BH_FN_RARE uint32_t BH_DESIGN(look_up_listed)(bh__slice *shared,
-                                              const BH_OF_DESIGN(front) *shared_front,
-                                              uint16_t *list, uint32_t total)
-{
-    const BH_OF_DESIGN(front) front = *shared_front;
-    const bh__slice slice = *shared;
-    const int far = (slice.hints & BH_HINT_FAR) != 0;
-    BH_DESIGN(group) ring[BH_FRONT_RING], *group = ring, *next = ring + BH_FRONT_AHEAD;
-    BH_VALUE values[BH_FRONT_GROUP] = {0};
-    uint64_t onward[BH_FRONT_GROUP] = {0};
-    BH_DESIGN(lookups) trail;
-    uint32_t aimed = 0, first, count = 0, found = 1, open;
-
-    BH_DESIGN(begin_lookups)(&trail);
-    for (; aimed < total && aimed < BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP) {
-        BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP];
-
-        BH_DESIGN(gather)(&slice, list, aimed, total, aiming);
-        BH_DESIGN(take_aim)(&front, aiming->keys, 0, 0, 1, far, &aiming->aims);
-    }
-    for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
-
-        if (aimed < total) {
-            BH_DESIGN(gather)(&slice, list, aimed, total, next);
-            BH_DESIGN(aim)(&front, next->keys, 0, &next->aims);
-        } else {
-            next = group; /* asks for lines that are there already */
-        }
-        aimed += BH_FRONT_GROUP;
-        found = BH_DESIGN(look_up_group)(&group->aims, group->keys, &next->aims, 1,
-                                         !BH_APART || found, far, values, onward, &open);
-        BH_DESIGN(answer_named)(&slice, group->names, members, found, values);
-        count = BH_DESIGN(go_on)(shared, shared_front, &trail, onward, group->keys,
-                                 open & (BH_FRONT_AGAIN | ((1u << members) - 1)), group->names, 0,
-                                 list, count);
-        next = group;
-        group = group + 1 < ring + BH_FRONT_RING ? group + 1 : ring;
-    }
-    return BH_DESIGN(end_lookups)(shared, shared_front, &trail, list, count);
-}
-
 /* Tries an operation in a round. */
 BH_FN bh_answer BH_DESIGN(try)(bh__slice *slice, BH_DESIGN(op) *op, const BH_OF_DESIGN(aims) *aims,
                                uint32_t i, BH_KEY key, uint32_t at, uint32_t kind, uint32_t round)
@@ -360,22 +350,27 @@ BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front
     const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     BH_DESIGN(changes) trail;
-    uint32_t aimed = 0, first, count = 0, i;
+    uint32_t gathered = 0, aimed = 0, asked = 0, first, count = 0, i;
 
     BH_DESIGN(begin_changes)(&trail);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        const BH_DESIGN(group) *const looking = &ring[first / BH_FRONT_GROUP % BH_FRONT_RING];
+        const BH_DESIGN(group) *const looking = &ring[bh_front_place(first)];
 
-        for (; aimed < total && aimed <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
+        for (; gathered < total && gathered <= first + (BH_FRONT_AHEAD + 2) * BH_FRONT_GROUP;
+             gathered += BH_FRONT_GROUP)
+            BH_DESIGN(gather)(&slice, list, gathered, total, &ring[bh_front_place(gathered)]);
+        for (; aimed < total && aimed <= first + (BH_FRONT_AHEAD + 1) * BH_FRONT_GROUP;
              aimed += BH_FRONT_GROUP) {
-            BH_DESIGN(group) *const aiming = &ring[aimed / BH_FRONT_GROUP % BH_FRONT_RING];
+            BH_DESIGN(group) *const aiming = &ring[bh_front_place(aimed)];
 
-            BH_DESIGN(gather)(&slice, list, aimed, total, aiming);
-            BH_DESIGN(take_aim)(front, aiming->keys, round, kind != BH_FIND, values, far,
-                                &aiming->aims);
+            BH_DESIGN(aim)(front, aiming->keys, round, &aiming->aims);
         }
+        for (; asked < total && asked <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
+             asked += BH_FRONT_GROUP)
+            BH_DESIGN(ask_all)(&ring[bh_front_place(asked)].aims, round, kind != BH_FIND, values,
+                               far);
         if (!round && far && first + BH_FRONT_GROUP < total)
-            BH_DESIGN(own)(&ring[(first / BH_FRONT_GROUP + 1) % BH_FRONT_RING].aims, values);
+            BH_DESIGN(own)(&ring[bh_front_place(first + BH_FRONT_GROUP)].aims, values);
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
             const uint32_t at = looking->names[i];
             BH_DESIGN(op) op;
@@ -444,7 +439,8 @@ BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) 
 /* Whether the elements of a slice are many enough, and the table is one for the front. */
 BH_FN int BH_DESIGN(takes_front)(const bh__slice *slice, uint32_t kind)
 {
-    (void)kind;
+    if (slice->listed && kind == BH_FIND)
+        return 0; /* lookups do not stall */
     return (slice->listed ? slice->listed : slice->count) >= BH_FRONT_LEAST &&
            BH_DESIGN(front_fits)((const BH_DESIGN_GEOMETRY *)slice->geometry);
 }
@@ -456,12 +452,10 @@ BH_FN_RARE void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
         BH_OF_DESIGN(front_of)((const BH_DESIGN_GEOMETRY *)slice->geometry);
     uint32_t count;
 
-    if (!slice->listed)
-        count = BH_DESIGN(run_whole)(slice, &front, kind);
-    else if (kind == BH_FIND)
-        count = BH_DESIGN(look_up_listed)(slice, &front, slice->list, slice->listed);
-    else
+    if (slice->listed)
         count = BH_DESIGN(change_listed)(slice, &front, kind, slice->list, slice->listed);
+    else
+        count = BH_DESIGN(run_whole)(slice, &front, kind);
 #ifndef BH_DESIGN_FOLLOWS
     if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
         count = BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);

@@ -43,20 +43,19 @@ BH_FN void BH_DESIGN(begin_changes)(BH_DESIGN(changes) *trail)
     trail->tail = 0;
 }
 
-/* The open keys of a group of lookups are left. Their names are `names` or, where that is NULL, follow each other from
- * `first` on. Answers how many are left now. */
+/* The open keys of a group of lookups, which begins with element `first`, are left. Answers how many are left now. */
 BH_FN uint32_t BH_DESIGN(go_on)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
-                                BH_DESIGN(lookups) *trail, uint64_t *onward, const BH_KEY *keys,
-                                uint32_t open, const uint16_t *names, uint32_t first,
-                                uint16_t *left, uint32_t count)
+                                BH_DESIGN(lookups) *trail, BH_DESIGN(seen) *seen,
+                                const BH_KEY *keys, uint32_t open, uint32_t first, uint16_t *left,
+                                uint32_t count)
 {
     (void)slice;
     (void)front;
     (void)trail;
-    (void)onward;
+    (void)seen;
     (void)keys;
     for (; open; open &= open - 1)
-        left[count++] = names ? names[bh_first(open)] : (uint16_t)(first + bh_first(open));
+        left[count++] = (uint16_t)(first + bh_first(open));
     return count;
 }
 
@@ -158,15 +157,14 @@ BH_FN void BH_DESIGN(ask_along)(const bh__slice *slice, BH_DESIGN(lookups) *trai
         BH_DESIGN(ask)(trail->lines[trail->asked++], 1, how);
 }
 
-/* Writes the answers of a group of the trail, whose elements do not follow each other. Without branches, as in look_up; but
- * where all keys are absent the lines of their values are not touched. A key that goes on is written as missing, and again
- * when its chain has ended. */
+/* Writes the answers of a group of the trail of which some keys were found. Without branches, as in look_up. The others stay
+ * missing, as round 0 has said of each key that has joined the trail. */
 BH_FN void BH_DESIGN(answer_along)(const bh__slice *slice, const uint32_t *names, uint32_t members,
                                    uint32_t found, const BH_VALUE *values)
 {
     uint32_t i;
 
-    for (i = 0; BH_VALUE_BYTES && slice->values_out && found && i < members; i++) {
+    for (i = 0; BH_VALUE_BYTES && slice->values_out && i < members; i++) {
         BH_VALUE *const answer = (BH_VALUE *)slice->values_out + names[i], before = *answer;
 
         *answer = found >> i & 1 ? values[i] : before;
@@ -184,11 +182,11 @@ BH_FN uint32_t BH_DESIGN(look_along)(const bh__slice *slice, const BH_OF_DESIGN(
     const uint64_t *const lines = trail->lines + trail->head;
     const BH_KEY *const keys = trail->keys + trail->head;
     const uint32_t *const names = trail->names + trail->head;
-    uint64_t onward[BH_FRONT_GROUP] = {0};
-    BH_VALUE values[BH_FRONT_GROUP];
+    BH_DESIGN(seen) seen;
     uint32_t open, found, i;
 
-    found = BH_DESIGN(look_up_lines)(lines, keys, 0, 1, 0, values, onward, &open);
+    BH_DESIGN(look_at_lines)(lines, keys, 0, 1, 0, &seen);
+    found = BH_DESIGN(judge)(0, keys, 1, &seen, &open);
     found &= (1u << members) - 1;
     trail->head += members;
     if (open & BH_FRONT_AGAIN) {
@@ -196,10 +194,11 @@ BH_FN uint32_t BH_DESIGN(look_along)(const bh__slice *slice, const BH_OF_DESIGN(
             left[count++] = (uint16_t)names[i];
         return count;
     }
-    BH_DESIGN(answer_along)(slice, names, members, found, values);
+    if (found)
+        BH_DESIGN(answer_along)(slice, names, members, found, seen.values);
     open &= (1u << members) - 1;
     if (open)
-        BH_DESIGN(join)(front, trail, onward, keys, names, open);
+        BH_DESIGN(join)(front, trail, seen.onward, keys, names, open);
     return count;
 }
 
@@ -222,25 +221,25 @@ BH_FN_RARE uint32_t BH_DESIGN(walk_lookups)(const bh__slice *shared,
     return count;
 }
 
-/* What becomes of the open keys of a group of lookups, whose names are `names` or, where that is NULL, follow each other
- * from `first` on: they join the trail, or, where a writer was at work, are left. Answers how many are left now. */
+/* What becomes of the open keys of a group of lookups, which begins with element `first`: they join the trail or, where a
+ * writer was at work, are left. Answers how many are left now. */
 BH_FN uint32_t BH_DESIGN(go_on)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
-                                BH_DESIGN(lookups) *trail, uint64_t *onward, const BH_KEY *keys,
-                                uint32_t open, const uint16_t *names, uint32_t first,
-                                uint16_t *left, uint32_t count)
+                                BH_DESIGN(lookups) *trail, BH_DESIGN(seen) *seen,
+                                const BH_KEY *keys, uint32_t open, uint32_t first, uint16_t *left,
+                                uint32_t count)
 {
-    uint32_t wide[BH_FRONT_GROUP], i;
+    uint32_t names[BH_FRONT_GROUP], i;
 
     if (!open)
         return count;
     for (i = 0; i < BH_FRONT_GROUP; i++)
-        wide[i] = names ? names[i] : first + i;
+        names[i] = first + i;
     if (open & BH_FRONT_AGAIN) {
         for (open &= BH_FRONT_ALL; open; open &= open - 1)
-            left[count++] = (uint16_t)wide[bh_first(open)];
+            left[count++] = (uint16_t)names[bh_first(open)];
         return count;
     }
-    BH_DESIGN(join)(front, trail, onward, keys, wide, open);
+    BH_DESIGN(join)(front, trail, seen->onward, keys, names, open);
     if (trail->tail - trail->asked < BH_FRONT_GROUP)
         return count;
     return BH_DESIGN(walk_lookups)(slice, front, trail, left, count);

@@ -293,15 +293,12 @@ BH_FN int BH_DESIGN(takes_front)(const bh__slice *slice, uint32_t kind);
 BH_FN void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind);
 #endif
 
-/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED. Where the slice has
- * different operations its elements are listed. */
+/* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED, where it is slice->op. */
 BH_FN void BH_DESIGN(run_alike)(bh__slice *slice, uint32_t kind)
 {
 #if defined(BH_DESIGN_AIMS) || defined(BH_DESIGN_FRONT)
     const uint32_t listed = slice->listed;
-    const uint32_t op = kind != BH_KIND_MIXED ? kind
-                        : slice->ops          ? slice->ops[slice->list[0]]
-                                              : slice->op;
+    const uint32_t op = kind == BH_KIND_MIXED ? slice->op : kind;
 
     if (!BH_IS_ALIKE(slice) && BH_DESIGN(takes_front)(slice, op)) {
         slice->target = BH_TARGET_NAME;
@@ -354,61 +351,16 @@ static void BH_DESIGN(slice_other)(bh__slice *slice)
     BH_DESIGN(run_alike)(slice, BH_KIND_MIXED);
 }
 
-/*
- * Runs a slice of different operations kind by kind: otherwise a processor would mispredict every second
- * operation. The elements are as if concurrent, so any order will do; erasures come first, because they
- * make room for insertions.
- */
-static void BH_DESIGN(run_kinds)(bh__slice *slice)
-{
-    uint16_t sorted[BH_SLICE_MOST], *list = slice->list;
-    /* Of each kind: how many there are; where they begin in sorted; where they end. */
-    uint32_t end[BH_OPS] = {0};
-    uint32_t listed = slice->listed, total = listed ? listed : slice->count;
-    uint32_t stalled = 0, begin = 0, turn, i;
-
-    for (i = 0; i < total; i++)
-        end[slice->ops[listed ? list[i] : i]]++;
-    for (turn = 0; turn < BH_OPS; turn++) {
-        uint32_t kind = (BH_ERASE + turn) % BH_OPS, count = end[kind];
-
-        end[kind] = begin;
-        begin += count;
-    }
-    for (i = 0; i < total; i++) {
-        uint32_t at = listed ? list[i] : i;
-
-        sorted[end[slice->ops[at]]++] = (uint16_t)at;
-    }
-    for (turn = 0, begin = 0; turn < BH_OPS; turn++) {
-        uint32_t kind = (BH_ERASE + turn) % BH_OPS;
-
-        slice->list = sorted + begin;
-        slice->listed = end[kind] - begin;
-        if (!slice->listed)
-            continue;
-        switch (kind) {
-        case BH_FIND: BH_DESIGN(slice_find)(slice); break;
-        case BH_INSERT: BH_DESIGN(slice_insert)(slice); break;
-        case BH_ERASE: BH_DESIGN(slice_erase)(slice); break;
-        case BH_ADD: BH_DESIGN(slice_add)(slice); break;
-        default: BH_DESIGN(slice_other)(slice);
-        }
-        for (i = 0; i < slice->stalled; i++)
-            list[stalled++] = sorted[begin + i];
-        begin = end[kind];
-    }
-    slice->list = list;
-    slice->listed = listed;
-    slice->stalled = stalled;
-}
+#include "cpu/kinds.h"
 
 static void BH_DESIGN(slice_mixed)(bh__slice *slice)
 {
     if (slice->ordered)
         BH_DESIGN(run_ordered)(slice);
-    else if (slice->ops)
+    else if (slice->ops && !slice->listed)
         BH_DESIGN(run_kinds)(slice);
+    else if (slice->ops) /* those of a slice that have stalled: few */
+        BH_DESIGN(run)(slice, BH_KIND_MIXED);
     else
         BH_DESIGN(slice_other)(slice);
 }

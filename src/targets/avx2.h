@@ -150,8 +150,21 @@ BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wante
     return mask;
 }
 
-/* Four words at a time are shuffled to the front. The first group overlaps the next one where `count` is not
- * a multiple of 4, so that nothing is read or written beyond `count` words. */
+/* The numbers of the words of eight that a mask has, a byte each, the first one lowest: put together from those of its
+ * lower and of its upper four bits. */
+BH_FN uint64_t bh_order8(uint32_t mask)
+{
+    static const uint32_t order[16] = {0,      0,        1,        0x0100,    2,      0x0200,
+                                       0x0201, 0x020100, 3,        0x0300,    0x0301, 0x030100,
+                                       0x0302, 0x030200, 0x030201, 0x03020100};
+    const uint64_t upper = order[mask >> 4] + 0x04040404u;
+
+    return order[mask & 15] | upper << 8 * bh_count(mask & 15);
+}
+
+/* Where `count` is a multiple of 8, eight words at a time are permuted; else four at a time are shuffled to the front.
+ * The first four overlap the next ones where `count` is not a multiple of 4, so that nothing is read or written beyond
+ * `count` words. */
 BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 {
 #define BH_WORD(i) (uint32_t)(0x03020100u + 0x04040404u * (i))
@@ -171,6 +184,19 @@ BH_FN void bh_pack32(void *to, const void *from, uint32_t count, uint32_t mask)
 
     if (count < 4) {
         bh_pack32_plain(to, from, count, mask);
+        return;
+    }
+    if (count % 8 == 0) {
+        for (i = 0; i < count; i += 8) {
+            const uint32_t now = mask >> i & 255;
+            const void *at = (const uint32_t *)from + i;
+            const __m256i by = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bh_order8(now)));
+
+            _mm256_storeu_si256(
+                (__m256i *)(void *)next,
+                _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)at), by));
+            next += bh_count(now);
+        }
         return;
     }
     for (i = 0; i < count; i += step) {

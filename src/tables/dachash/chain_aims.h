@@ -123,24 +123,29 @@ BH_FN bh_answer BH_DA(step_along)(bh__slice *slice, BH_DA(op) *op, uint32_t kind
     return BH_DA(step_on)(slice, op, kind, op->node, 1, &next);
 }
 
-/* Looks up a group's keys in one node each. Answers a bit for each: 1 where it was found, and its value is in `values`.
- * onward[i] receives the node's header, and *open a bit for each: 1 where its chain goes on. Where a writer has changed
- * what was read all keys stay open, and *open has BH_FRONT_AGAIN, too. What is looked at again, and why, ops.h says under
- * WHY A READER. Where `wants` is 0 no values are loaded; it is a constant. The lines `next` are asked for, if it is not
- * NULL. */
-BH_FN uint32_t BH_DA(look_up_lines)(const uint64_t *lines, const BH_KEY *keys, const uint64_t *next,
-                                    int wants, int far, BH_VALUE *values, uint64_t *onward,
-                                    uint32_t *open)
-{
-    uint32_t matches[BH_FRONT_GROUP];
+/* What a group of lookups has seen in a node each. */
+typedef struct BH_DA(seen) {
+    uint64_t onward[BH_FRONT_GROUP]; /* the headers */
     uint64_t pairs[BH_FRONT_GROUP];
-    BH_KEY seen[BH_FRONT_GROUP];
-    /* A narrow node has no stamp: the key is read once more, with its value or, where no target promises that a line is
-     * loaded by words of 8 bytes, alone. */
-    const int again = BH_DA_IS_NARROW && (BH_KEY_BYTES == 8 || (BH_DA_IS_PAIR && wants));
-    uint32_t gone, other = 0, i;
+    BH_KEY keys[BH_FRONT_GROUP]; /* read once more */
+    BH_VALUE values[BH_FRONT_GROUP];
+    uint32_t match[BH_FRONT_GROUP];
+    uint32_t steady; /* no writer has changed a node while it was read */
+} BH_DA(seen);
 
-    *open = BH_FRONT_ALL | BH_FRONT_AGAIN;
+/* A narrow node has no stamp: the key is read once more, with its value or, where no target promises that a line is loaded
+ * by words of 8 bytes, alone. */
+#define BH_DA_PAIR_AGAIN(wants) (BH_DA_IS_PAIR && (wants))
+#define BH_DA_KEY_AGAIN (BH_DA_IS_NARROW && !BH_DA_IS_PAIR && BH_KEY_BYTES == 8)
+
+/* Looks at a node for each key of a group. What is looked at again, and why, ops.h says under WHY A READER. Where `wants`
+ * is 0 no values are loaded; it is a constant. The lines `next` are asked for, if it is not NULL. */
+BH_FN void BH_DA(look_at_lines)(const uint64_t *lines, const BH_KEY *keys, const uint64_t *next,
+                                int wants, int far, BH_DA(seen) *seen)
+{
+    uint32_t i;
+
+    seen->steady = 0;
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
         const uint64_t node = lines[i];
@@ -151,48 +156,63 @@ BH_FN uint32_t BH_DA(look_up_lines)(const uint64_t *lines, const BH_KEY *keys, c
             BH_DA(ask)(next[i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
         if (!BH_DA_IS_NARROW)
             stamp = bh_load64(bh_da_at(node + 8));
-        onward[i] = bh_load64(bh_da_at(node));
-        match = BH_DA(match_line)(node, onward[i], keys[i]);
+        seen->onward[i] = bh_load64(bh_da_at(node));
+        match = BH_DA(match_line)(node, seen->onward[i], keys[i]);
         /* Without branches: no processor foresees whether a key is there, or in which slot. The last slot stands for that
          * of a key that no slot has: what it loads there nobody gets. */
         position = bh_first(match | 1u << BH_DA_LAST);
-        if (again && BH_DA_IS_PAIR)
-            pairs[i] = bh_load64(BH_DA(key_at)(node, position));
-        else if (again)
-            seen[i] = BH_LOAD_KEY(BH_DA(key_at)(node, position));
+        if (BH_DA_PAIR_AGAIN(wants))
+            seen->pairs[i] = bh_load64(BH_DA(key_at)(node, position));
+        else if (BH_DA_KEY_AGAIN)
+            seen->keys[i] = BH_LOAD_KEY(BH_DA(key_at)(node, position));
         else if (BH_VALUE_BYTES && wants)
-            values[i] = BH_LOAD_VALUE(bh_da_at(node) +
-                                      BH_DA_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE) +
-                                      position * BH_VALUE_BYTES);
-        matches[i] = match;
+            seen->values[i] = BH_LOAD_VALUE(bh_da_at(node) +
+                                            BH_DA_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_DA_LINE) +
+                                            position * BH_VALUE_BYTES);
+        seen->match[i] = match;
         if ((match & ~(uint32_t)bh_load64(bh_da_at(node))) ||
             (!BH_DA_IS_NARROW && bh_load64(bh_da_at(node + 8)) != stamp))
-            return 0;
+            return;
     }
-    gone = bh_equal32(matches, BH_FRONT_GROUP, 0);
-    if (again && BH_DA_IS_PAIR)
-        other = bh_part_pairs(pairs, (const uint32_t *)(const void *)keys,
-                              (uint32_t *)(void *)values, BH_FRONT_GROUP);
-    else if (again)
+    seen->steady = 1;
+}
+
+/* Looks at the first nodes of a group's keys, and asks for those of another group. */
+BH_FN void BH_DA(look_at)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
+                          int wants, int far, BH_DA(seen) *seen)
+{
+    BH_DA(look_at_lines)(aims->line[0], keys, next->line[0], wants, far, seen);
+}
+
+/* Tells what a group of lookups has seen: answers a bit for each key, 1 where it was found, and its value is in
+ * seen->values. *open receives a bit for each: 1 where its chain goes on. Where a writer has changed what was read all keys
+ * stay open, and *open has BH_FRONT_AGAIN, too. */
+BH_FN uint32_t BH_DA(judge)(const bh_da_aims *aims, const BH_KEY *keys, int wants,
+                            BH_DA(seen) *seen, uint32_t *open)
+{
+    uint32_t gone, other = 0, i;
+
+    (void)aims;
+    *open = BH_FRONT_ALL | BH_FRONT_AGAIN;
+    if (!seen->steady)
+        return 0;
+    gone = bh_equal32(seen->match, BH_FRONT_GROUP, 0);
+    if (BH_DA_PAIR_AGAIN(wants))
+        other = bh_part_pairs(seen->pairs, (const uint32_t *)(const void *)keys,
+                              (uint32_t *)(void *)seen->values, BH_FRONT_GROUP);
+    else if (BH_DA_KEY_AGAIN)
         for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC)
-            other |= (bh_vec_zeros(bh_vec_xor(BH_LOAD_VECTOR(seen + i), BH_LOAD_VECTOR(keys + i))) ^
+            other |= (bh_vec_zeros(
+                          bh_vec_xor(BH_LOAD_VECTOR(seen->keys + i), BH_LOAD_VECTOR(keys + i))) ^
                       ((1u << BH_VEC) - 1))
                      << i;
     if (other & ~gone)
         return 0;
     *open = gone;
     for (i = 0; gone && i < BH_FRONT_GROUP; i += BH_VEC)
-        *open &= ~(bh_vec_zeros(bh_vec_right(bh_vec_load64(onward + i), BH_DA_LINK_SHIFT)) << i);
+        *open &=
+            ~(bh_vec_zeros(bh_vec_right(bh_vec_load64(seen->onward + i), BH_DA_LINK_SHIFT)) << i);
     return gone ^ BH_FRONT_ALL;
-}
-
-/* Looks up a group's keys in their first nodes, and asks for those of another group. */
-BH_FN uint32_t BH_DA(look_up)(const bh_da_aims *aims, const BH_KEY *keys, const bh_da_aims *next,
-                              int wants, int far, BH_VALUE *values, uint64_t *onward,
-                              uint32_t *open)
-{
-    return BH_DA(look_up_lines)(aims->line[0], keys, next->line[0], wants, far, values, onward,
-                                open);
 }
 
 /* One try of an operation in the first node. */
@@ -215,3 +235,5 @@ BH_FN bh_region BH_DA(begin_left)(const bh__slice *slice, BH_DA(op) *op, uint32_
 #undef BH_DA_HEAD
 #undef BH_DA_WORDS
 #undef BH_DA_LAST
+#undef BH_DA_PAIR_AGAIN
+#undef BH_DA_KEY_AGAIN

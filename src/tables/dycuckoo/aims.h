@@ -142,23 +142,27 @@ BH_FN void BH_DY(aim)(const bh_dy_front *front, const BH_KEY *keys, uint32_t rou
          (BH_DY_BUCKET_SLOTS + 1) * BH_VALUE_BYTES <=                                              \
      BH_DY_BUCKET_BYTES - (BH_APART ? BH_DY_LINE : 0))
 
-/* Looks up a group's keys in their homes. Answers a bit for each: 1 where it was found, and its value is in
- * `values`. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the
- * buckets all keys stay open. Where `wants` is 0 no values are loaded; it is a constant. */
-BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
-                              int wants, int far, BH_VALUE *values, uint64_t *onward,
-                              uint32_t *open)
-{
+/* What a group of lookups has seen in its homes. */
+typedef struct BH_DY(seen) {
     uint64_t meta[BH_FRONT_GROUP];
+    BH_VALUE values[BH_FRONT_GROUP];
     uint32_t match[BH_FRONT_GROUP];
-    /* Stands for the slot of a key that no slot has: what it loads there nobody gets. */
-    const uint32_t none = 1u << (BH_DY_BUCKET_SLOTS + BH_DY_PADDED);
-    const uint32_t beyond = BH_VALUE_BYTES && wants && BH_DY_PADDED ? none : 0;
-    bh_vec locks = bh_vec_all(0);
-    uint32_t gone, stay = 0, i;
+    uint32_t steady; /* no writer has changed a bucket while it was read */
+} BH_DY(seen);
 
-    (void)onward;
-    *open = BH_FRONT_ALL;
+/* Stands for the slot of a key that no slot has: what is loaded there nobody gets. Where no slot has that bit it stays in the
+ * match, which saves an instruction. */
+#define BH_DY_NO_SLOT (1u << (BH_DY_BUCKET_SLOTS + BH_DY_PADDED))
+#define BH_DY_NO_MATCH(wants) (BH_VALUE_BYTES && BH_DY_PADDED && (wants) ? BH_DY_NO_SLOT : 0)
+
+/* Looks at the homes of a group's keys, and asks for those of another group. Where `wants` is 0 no values are loaded; it is
+ * a constant. */
+BH_FN void BH_DY(look_at)(const bh_dy_aims *aims, const BH_KEY *keys, const bh_dy_aims *next,
+                          int wants, int far, BH_DY(seen) *seen)
+{
+    uint32_t i;
+
+    seen->steady = 0;
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
         const uint64_t line = aims->line[0][i];
@@ -167,16 +171,32 @@ BH_FN uint32_t BH_DY(look_up)(const bh_dy_aims *aims, const BH_KEY *keys, const 
         BH_DY(ask)(next->line[0][i], wants, far ? BH_ASKS_FAR : BH_ASKS_TO_READ);
         /* Without branches: no processor foresees whether a key is there, or in which slot. */
         (void)BH_DY(look)(line, keys[i], &view);
-        match[i] = view.match | beyond;
-        meta[i] = view.meta;
+        seen->match[i] = view.match | BH_DY_NO_MATCH(wants);
+        seen->meta[i] = view.meta;
         if (BH_VALUE_BYTES && wants)
-            values[i] = BH_LOAD_VALUE(BH_DY(value_of)(line, view.match | none));
+            seen->values[i] = BH_LOAD_VALUE(BH_DY(value_of)(line, view.match | BH_DY_NO_SLOT));
         if (bh_load64(bh_dy_at(line)) != view.meta)
-            return 0;
+            return;
     }
-    gone = bh_equal32(match, BH_FRONT_GROUP, beyond);
+    seen->steady = 1;
+}
+
+/* Tells what a group of lookups has seen: answers a bit for each key, 1 where it was found, and its value is in
+ * seen->values. *open receives a bit for each: 1 where home did not decide. Where a writer was at work in one of the buckets
+ * all keys stay open. */
+BH_FN uint32_t BH_DY(judge)(const bh_dy_aims *aims, const BH_KEY *keys, int wants,
+                            const BH_DY(seen) *seen, uint32_t *open)
+{
+    bh_vec locks = bh_vec_all(0);
+    uint32_t gone, stay = 0, i;
+
+    (void)keys;
+    *open = BH_FRONT_ALL;
+    if (!seen->steady)
+        return 0;
+    gone = bh_equal32(seen->match, BH_FRONT_GROUP, BH_DY_NO_MATCH(wants));
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-        const bh_vec metas = bh_vec_load64(meta + i);
+        const bh_vec metas = bh_vec_load64(seen->meta + i);
         const bh_vec counts = bh_vec_right_by(metas, bh_vec_load64(aims->counter + i));
 
         stay |= bh_vec_zeros(bh_vec_and(counts, bh_vec_all(3))) << i;
@@ -244,3 +264,5 @@ BH_FN_RARE bh_region BH_DY(begin_left)(const bh__slice *slice, BH_DY(op) *op, ui
 #undef BH_DY_BUCKET_SLOTS
 #undef BH_DY_BUCKET_BYTES
 #undef BH_DY_PADDED
+#undef BH_DY_NO_SLOT
+#undef BH_DY_NO_MATCH

@@ -175,6 +175,8 @@ typedef struct BH_ST(looks) {
     uint64_t bound[BH_ST_ROOM]; /* address of the path's bound */
     uint32_t name[BH_ST_ROOM];
     uint32_t head, tail;
+    uint32_t joined;  /* the first key of the group that has joined last */
+    uint32_t unasked; /* its lines have not been asked for */
     uint32_t
         looked; /* keys of the first group, if it has been looked at, else 0. Of each of these: */
     uint64_t tickets[BH_FRONT_GROUP]; /* those on its path that are the key's, as met */
@@ -272,8 +274,7 @@ BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, const uint64_t *one, uint64
 }
 
 /* Appends the next group of the slice's elements, from `first` on, to the looks. Answers how many they are. */
-BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t total, bh_asks how,
-                                int turnover)
+BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t total)
 {
     BH_ST(looks) *const q = &f->looks;
     const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
@@ -298,11 +299,21 @@ BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t
     }
     BH_ST(hash_group)(f->geometry, keys, one, q->mark + q->tail);
     BH_ST(aim_group)(f->geometry, one, line, q->slots + q->tail, bound);
-    bh_st_ask_group(line, how);
-    if (turnover)
-        bh_st_ask_group(bound, BH_ASKS_TO_READ);
+    q->joined = q->tail;
+    q->unasked = 1;
     q->tail += members;
     return members;
+}
+
+/* Asks for the lines of the group that has joined in the turn before. */
+BH_FN void BH_ST(ask_for_lines)(BH_ST(looks) * q, bh_asks how, int turnover)
+{
+    if (!q->unasked)
+        return;
+    bh_st_ask_group(q->line + q->joined, how);
+    if (turnover)
+        bh_st_ask_group(q->bound + q->joined, BH_ASKS_TO_READ);
+    q->unasked = 0;
 }
 
 /* Where there is no whole group in the queue the first key stands for those that are missing. */
@@ -832,7 +843,7 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
     f.slice = *shared;
     f.left = shared->list;
     f.lefts = 0;
-    f.looks.head = f.looks.tail = f.looks.looked = 0;
+    f.looks.head = f.looks.tail = f.looks.looked = f.looks.unasked = 0;
     f.visits.head = f.visits.asked = f.visits.tail = f.visits.looked = 0;
     if (f.slice.outcomes && !BH_OP_INSERTS(kind)) {
         if (!f.slice.listed)
@@ -840,16 +851,18 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
         for (i = 0; i < f.slice.listed; i++)
             f.slice.outcomes[f.slice.list[i]] = BH_MISSING;
     }
-    /* Lines and slots that a lookup has looked at are settled a turn later: what was stored word by word, and is loaded as
-     * vectors, has come to the first cache by then. New keys join when few are on their way to the board, and lines are
-     * looked at when few are on their way to slots, so neither queue grows beyond its room. */
+    /* What was stored word by word, and is loaded as vectors, or the other way round, must have come to the first cache by
+     * then (docs/decisions/0028). So lines and slots are asked for a turn after their keys have joined, and those that have
+     * been looked at are settled a turn later. New keys join when few are on their way to the board, and lines are looked at
+     * when few are on their way to slots, so neither queue grows beyond its room. */
     while (aimed < total || f.looks.head != f.looks.tail || f.visits.head != f.visits.tail) {
+        BH_ST(ask_for_lines)(&f.looks, board, turnover);
+        BH_ST(ask_for_slots)(&f.visits, slots);
         BH_ST(make_room)(&f.looks, &f.visits);
         if (aimed < total && f.looks.tail - f.looks.head <= BH_ST_AHEAD)
-            aimed += BH_ST(add_group)(&f, aimed, total, board, turnover);
+            aimed += BH_ST(add_group)(&f, aimed, total);
         if (f.looks.looked)
             BH_ST(settle_looks)(&f, kind, turnover);
-        BH_ST(ask_for_slots)(&f.visits, slots);
         if (f.visits.tail - f.visits.head <= BH_ST_AHEAD + 2 * BH_FRONT_GROUP &&
             (f.looks.tail - f.looks.head >= BH_ST_AHEAD ||
              (aimed == total && f.looks.head != f.looks.tail))) {

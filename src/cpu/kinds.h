@@ -1,0 +1,173 @@
+/*
+ * Slices of different operations run kind by kind: otherwise a processor would mispredict every second
+ * operation. The elements are as if concurrent, so any order will do; erasures come first, because they make
+ * room for insertions.
+ *
+ * The elements of a kind are copied beside each other, run as a slice of their own, and their answers are
+ * copied back. So they go through the same text as a call of one operation, in which keys are read as vectors:
+ *
+ *     ops       F F E F I F F F ..          mask of a kind, 64 elements at a time
+ *     keys      a b c d e f g h ..
+ *                 |   |             pack
+ *     alike     a b d f g h ..    names  0 1 3 5 6 7 ..     run; then values and outcomes go to the elements
+ *                                                           that are named
+ *
+ * An include-template like schedule.h, whose kernels run what is copied.
+ */
+#ifndef BH_CPU_KINDS_H
+#define BH_CPU_KINDS_H
+
+/* Elements that are copied at a time: of a slice's few kinds most are run at once, and the copies stay in the first
+ * cache. */
+#ifndef BH_KINDS_MOST
+#define BH_KINDS_MOST 1024u
+#endif
+
+/* Elements whose operations are compared at a time: the bytes of a line. */
+#define BH_KINDS_LINE 64u
+
+/* Elements that are packed at a time. */
+#define BH_KINDS_GROUP 8u
+
+/* Which kind has a turn: erasures the first, and then in the order of their numbers. */
+BH_FN uint32_t bh_kind_of_turn(uint32_t turn)
+{
+    const uint32_t first = BH_ERASE;
+
+    return turn > first ? turn : turn ? turn - 1 : first;
+}
+
+#endif
+
+/* Elements that do the same. Packing overwrites a group behind the last one. */
+typedef struct BH_DESIGN(alike) {
+    BH_KEY keys[BH_KINDS_MOST + BH_KINDS_GROUP];
+    BH_VALUE values[BH_KINDS_MOST + BH_KINDS_GROUP];
+    uint32_t names[BH_KINDS_MOST + BH_KINDS_GROUP];
+    uint8_t outcomes[BH_KINDS_MOST];
+} BH_DESIGN(alike);
+
+/* Adds those of the `members` elements from `first` on that are in the mask. `values` are those of the slice, or NULL;
+ * `names` are the numbers of a group from `first` on. Answers how many elements there are then. */
+BH_FN uint32_t BH_DESIGN(add_alike)(BH_DESIGN(alike) *alike, const bh__slice *slice,
+                                    const BH_VALUE *values, const uint32_t *names, uint32_t first,
+                                    uint32_t members, uint32_t mask, uint32_t count)
+{
+    const BH_KEY *const keys = (const BH_KEY *)slice->keys + first;
+
+    if (members < BH_KINDS_GROUP) {
+        for (; mask; mask &= mask - 1) {
+            const uint32_t i = bh_first(mask);
+
+            alike->keys[count] = keys[i];
+            if (BH_VALUE_BYTES && values)
+                alike->values[count] = values[first + i];
+            alike->names[count++] = first + i;
+        }
+        return count;
+    }
+    BH_PACK_KEYS(alike->keys + count, keys, BH_KINDS_GROUP, mask);
+    if (BH_VALUE_BYTES && values)
+        BH_PACK_VALUES(alike->values + count, values + first, BH_KINDS_GROUP, mask);
+    bh_pack32(alike->names + count, names, BH_KINDS_GROUP, mask);
+    return count + bh_count(mask);
+}
+
+/* Adds the elements of one kind that the mask has of the line of operations from `at` on. Answers how many there are then. */
+BH_FN uint32_t BH_DESIGN(add_line)(BH_DESIGN(alike) *alike, const bh__slice *slice,
+                                   const BH_VALUE *values, uint32_t at, uint64_t mask,
+                                   uint32_t count)
+{
+    uint32_t names[BH_KINDS_GROUP], i;
+
+    for (i = 0; i < BH_KINDS_GROUP; i++)
+        names[i] = at + i;
+    for (; mask; mask >>= BH_KINDS_GROUP) {
+        count = BH_DESIGN(add_alike)(alike, slice, values, names, at, slice->count - at,
+                                     (uint32_t)mask & 255, count);
+        at += BH_KINDS_GROUP;
+        for (i = 0; i < BH_KINDS_GROUP; i++)
+            names[i] += BH_KINDS_GROUP;
+    }
+    return count;
+}
+
+/* Runs the kernel for a slice whose elements all do slice->op. */
+BH_FN void BH_DESIGN(run_kind)(bh__slice *slice)
+{
+    switch (slice->op) {
+    case BH_FIND: BH_DESIGN(slice_find)(slice); break;
+    case BH_INSERT: BH_DESIGN(slice_insert)(slice); break;
+    case BH_ERASE: BH_DESIGN(slice_erase)(slice); break;
+    case BH_ADD: BH_DESIGN(slice_add)(slice); break;
+    default: BH_DESIGN(slice_other)(slice);
+    }
+}
+
+/* Runs the `count` elements of `alike` as a part of a slice, of which `stalled` elements have stalled. Answers how many have
+ * then. */
+BH_FN_RARE uint32_t BH_DESIGN(run_part)(bh__slice *slice, BH_DESIGN(alike) *alike, uint32_t kind,
+                                        uint32_t count, uint32_t stalled)
+{
+    const bh__slice whole = *slice;
+    uint16_t *const list = whole.list + stalled;
+    uint32_t i;
+
+    slice->keys = alike->keys;
+    slice->values = whole.values ? alike->values : NULL;
+    slice->values_out = BH_OP_WRITES(kind) && whole.values_out ? alike->values : NULL;
+    slice->outcomes = whole.outcomes ? alike->outcomes : NULL;
+    slice->ops = NULL;
+    slice->list = list;
+    slice->count = count;
+    slice->op = (uint8_t)kind;
+    BH_DESIGN(run_kind)(slice);
+    for (i = 0; i < slice->stalled; i++)
+        list[i] = (uint16_t)alike->names[list[i]];
+    stalled += slice->stalled;
+    for (i = 0; whole.outcomes && i < count; i++)
+        whole.outcomes[alike->names[i]] = alike->outcomes[i];
+    for (i = 0; BH_VALUE_BYTES && slice->values_out && i < count; i++)
+        ((BH_VALUE *)whole.values_out)[alike->names[i]] = alike->values[i];
+    slice->keys = whole.keys;
+    slice->values = whole.values;
+    slice->values_out = whole.values_out;
+    slice->outcomes = whole.outcomes;
+    slice->ops = whole.ops;
+    slice->list = whole.list;
+    slice->count = whole.count;
+    slice->op = whole.op;
+    return stalled;
+}
+
+/* Runs a slice of different operations, all of its elements. */
+BH_FN_RARE void BH_DESIGN(run_kinds)(bh__slice *slice)
+{
+    uint8_t ops[(BH_SLICE_MOST + BH_KINDS_LINE - 1) / BH_KINDS_LINE * BH_KINDS_LINE]
+        __attribute__((aligned(BH_KINDS_LINE)));
+    BH_DESIGN(alike) alike;
+    const uint32_t total = slice->count;
+    uint32_t stalled = 0, seen = 0, turn, at;
+
+    __builtin_memcpy(ops, slice->ops, total);
+    for (at = total; at % BH_KINDS_LINE; at++)
+        ops[at] = BH_OPS; /* no operation */
+    for (turn = 0; turn < BH_OPS && seen < total; turn++) {
+        const uint32_t kind = bh_kind_of_turn(turn);
+        const BH_VALUE *const values = BH_OP_WRITES(kind)  ? (const BH_VALUE *)slice->values_out
+                                       : BH_OP_READS(kind) ? (const BH_VALUE *)slice->values
+                                                           : NULL;
+        uint32_t count = 0;
+
+        for (at = 0; at < total; at += BH_KINDS_LINE) {
+            count = BH_DESIGN(add_line)(&alike, slice, values, at,
+                                        bh_line_match8(bh_line_load(ops + at), kind), count);
+            if (count > BH_KINDS_MOST - BH_KINDS_LINE || (count && at + BH_KINDS_LINE >= total)) {
+                stalled = BH_DESIGN(run_part)(slice, &alike, kind, count, stalled);
+                seen += count;
+                count = 0;
+            }
+        }
+    }
+    slice->stalled = stalled;
+}
