@@ -265,7 +265,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     bh__slice slice = *shared;
     const BH_KEY *keys = (const BH_KEY *)slice.keys;
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *const end = ring + BH_FRONT_RING;
-    BH_OF_DESIGN(aims) *aims = ring, *ask = ring, *aiming = ring;
+    BH_OF_DESIGN(aims) *aims = ring, *next, *ask = ring, *aiming = ring;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     const uint32_t reasons = slice.reasons;
     uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
@@ -282,8 +282,9 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
             BH_DESIGN(ask_all)(ask, 0, 1, !BH_OP_ERASES(kind), far);
         if (aimed < total)
             BH_DESIGN(aim)(&front, keys + aimed, 0, aiming);
+        next = BH_DESIGN(behind)(aims, ring, end);
         if (far && first + BH_FRONT_GROUP < total)
-            BH_DESIGN(own)(BH_DESIGN(behind)(aims, ring, end), !BH_OP_ERASES(kind));
+            BH_DESIGN(own)(next, !BH_OP_ERASES(kind));
         if (unrolled) {
 #pragma GCC unroll 8
             for (i = 0; i < BH_FRONT_GROUP; i++)
@@ -294,7 +295,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
                 count = BH_DESIGN(change_one)(&slice, aims, i, kind, outcomes, first + i, &trail,
                                               left, count);
         }
-        aims = BH_DESIGN(behind)(aims, ring, end);
+        aims = next;
         ask = aiming;
         aiming = BH_DESIGN(behind)(aiming, ring, end);
         aimed += BH_FRONT_GROUP;
