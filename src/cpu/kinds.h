@@ -92,6 +92,20 @@ BH_FN uint32_t BH_DESIGN(add_line)(BH_DESIGN(alike) *alike, const bh__slice *sli
     return count;
 }
 
+/* Which of a line of operations are of a kind: bit i says it of the i-th. The line is this thread's own, so it is copied, and
+ * not loaded as a line of a table is. */
+BH_FN uint64_t BH_DESIGN(of_kind)(const uint8_t *ops, uint32_t kind)
+{
+    bh_line line;
+
+    __builtin_memcpy(&line, ops, sizeof line);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (uint32_t i = 0; i < 8; i++)
+        line.word[i] = __builtin_bswap64(line.word[i]); /* the lowest byte is the first */
+#endif
+    return bh_line_match8(line, kind);
+}
+
 /* Runs the kernel for a slice whose elements all do slice->op. */
 BH_FN void BH_DESIGN(run_kind)(bh__slice *slice)
 {
@@ -161,7 +175,7 @@ BH_FN_RARE void BH_DESIGN(run_kinds)(bh__slice *slice)
 
         for (at = 0; at < total; at += BH_KINDS_LINE) {
             count = BH_DESIGN(add_line)(&alike, slice, values, at,
-                                        bh_line_match8(bh_line_load(ops + at), kind), count);
+                                        BH_DESIGN(of_kind)(ops + at, kind), count);
             if (count > BH_KINDS_MOST - BH_KINDS_LINE || (count && at + BH_KINDS_LINE >= total)) {
                 stalled = BH_DESIGN(run_part)(slice, &alike, kind, count, stalled);
                 seen += count;

@@ -25,7 +25,7 @@
  *
  *     additions, and many of the slice's first keys           values added up first (fold.h)
  *       are equal
- *     different operations                                    kind by kind (run_kinds)
+ *     different operations                                    kind by kind (kinds.h)
  *     many elements that do the same, where the design        in groups of eight (front_rounds.h), and then what is
  *       says where keys live (BH_DESIGN_AIMS)                   left
  *     the same, where it has a front of its own               as that front does, and then what is left
