@@ -6,10 +6,11 @@
  * instructions on keeping an operation's state than on the operation. So elements of one kind go through the
  * front first, and the window gets only what did not end there:
  *
- *     group      0    1    2    ..   7    8    9
- *     aim        where its eight keys live; ask for their lines
- *     own                                group 1   group 2   ..      changes far away: ask for them to write
- *     look                                group 0   group 1   ..      each key's line, which ends it or not
+ *     aim        where the eight keys of a group live
+ *     ask        for their lines, a turn later
+ *     look       each key's line, which ends it or not: when the lines of 7 later groups, of lookups 11, have been
+ *                asked for. (Lines of changes that come from far have been asked for again a turn before, to be written.)
+ *     judge      of lookups, a turn later: which keys have ended; their answers are written
  *
  *     round 0    all elements of groups, on their first lines     one in ten is left
  *     round 1    those, and the last ones, which make no group,
@@ -154,10 +155,11 @@ typedef struct BH_DESIGN(group) {
 
 /* Round 0 of lookups, for the first `total` elements of a slice, a multiple of eight. Writes the names of those that
  * are left to `left`, and answers how many. Where values have lines of their own, they are expected if a key of the
- * last group was found; `wants` as in look_group. `far`, a constant too, says where the lines lie.
+ * group that was judged last was found; `wants` as in look_group. `far`, a constant too, says where the lines lie. The turn
+ * of group g:
  *
- *     group     0 ..   g-1        g          ..    g+12       g+13
- *               done   judge it   look at          ask for    aim
+ *     group     0 ..   g-1     g      ..    g+11   g+12
+ *               done   judge   look         ask    aim
  *
  * A group takes each of its steps while another takes the step before (docs/decisions/0028). What vectors have stored is
  * loaded word by word in the next step, and the other way round; many processors let such a load wait until the store has

@@ -157,7 +157,7 @@ BH_FN void BH_DESIGN(ask_along)(const bh__slice *slice, BH_DESIGN(lookups) *trai
         BH_DESIGN(ask)(trail->lines[trail->asked++], 1, how);
 }
 
-/* Writes the answers of a group of the trail of which some keys were found. Without branches, as in look_up. The others stay
+/* Writes the answers of a group of the trail of which some keys were found. Without branches on single keys. The others stay
  * missing, as round 0 has said of each key that has joined the trail. */
 BH_FN void BH_DESIGN(answer_along)(const bh__slice *slice, const uint32_t *names, uint32_t members,
                                    uint32_t found, const BH_VALUE *values)

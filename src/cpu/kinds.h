@@ -4,7 +4,8 @@
  * room for insertions.
  *
  * The elements of a kind are copied beside each other, run as a slice of their own, and their answers are
- * copied back. So they go through the same text as a call of one operation, in which keys are read as vectors:
+ * copied back. So they go through the same text as a call of one operation, in which keys are read as vectors.
+ * Values are copied both ways for lookups, too: that of a missing key stays as the caller had it.
  *
  *     ops       F F E F I F F F ..          mask of a kind, 64 elements at a time
  *     keys      a b c d e f g h ..
@@ -17,11 +18,9 @@
 #ifndef BH_CPU_KINDS_H
 #define BH_CPU_KINDS_H
 
-/* Elements that are copied at a time: of a slice's few kinds most are run at once, and the copies stay in the first
- * cache. */
-#ifndef BH_KINDS_MOST
-#define BH_KINDS_MOST 1024u
-#endif
+/* Elements that are copied at a time. The copies lie on the stack, of which a call needs at most 64 KiB, as the header
+ * promises (tests/unit/stack.c). With 1,024 elements it was all but 2. */
+#define BH_KINDS_MOST 512u
 
 /* Elements whose operations are compared at a time: the bytes of a line. */
 #define BH_KINDS_LINE 64u
@@ -136,6 +135,7 @@ BH_FN_RARE uint32_t BH_DESIGN(run_part)(bh__slice *slice, BH_DESIGN(alike) *alik
     slice->count = count;
     slice->op = (uint8_t)kind;
     BH_DESIGN(run_kind)(slice);
+    /* What has stalled gets its outcome when it runs again; until then it has any. */
     for (i = 0; i < slice->stalled; i++)
         list[i] = (uint16_t)alike->names[list[i]];
     stalled += slice->stalled;
@@ -168,6 +168,7 @@ BH_FN_RARE void BH_DESIGN(run_kinds)(bh__slice *slice)
         ops[at] = BH_OPS; /* no operation */
     for (turn = 0; turn < BH_OPS && seen < total; turn++) {
         const uint32_t kind = bh_kind_of_turn(turn);
+        /* In a call of different operations both are the same array, or NULL. */
         const BH_VALUE *const values = BH_OP_WRITES(kind)  ? (const BH_VALUE *)slice->values_out
                                        : BH_OP_READS(kind) ? (const BH_VALUE *)slice->values
                                                            : NULL;

@@ -359,7 +359,7 @@ static void BH_DESIGN(slice_mixed)(bh__slice *slice)
         BH_DESIGN(run_ordered)(slice);
     else if (slice->ops && !slice->listed)
         BH_DESIGN(run_kinds)(slice);
-    else if (slice->ops) /* those of a slice that have stalled: few */
+    else if (slice->ops) /* those of a slice that have stalled */
         BH_DESIGN(run)(slice, BH_KIND_MIXED);
     else
         BH_DESIGN(slice_other)(slice);

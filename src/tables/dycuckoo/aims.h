@@ -150,8 +150,8 @@ typedef struct BH_DY(seen) {
     uint32_t steady; /* no writer has changed a bucket while it was read */
 } BH_DY(seen);
 
-/* Stands for the slot of a key that no slot has: what is loaded there nobody gets. Where no slot has that bit it stays in the
- * match, which saves an instruction. */
+/* Stands for the slot of a key that no slot has: what is loaded there nobody gets. In padded buckets it is no slot's bit. There
+ * look_at leaves it in what matches, because taking it out is an instruction per key, and judge compares with it. */
 #define BH_DY_NO_SLOT (1u << (BH_DY_BUCKET_SLOTS + BH_DY_PADDED))
 #define BH_DY_NO_MATCH(wants) (BH_VALUE_BYTES && BH_DY_PADDED && (wants) ? BH_DY_NO_SLOT : 0)
 

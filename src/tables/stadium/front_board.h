@@ -852,7 +852,7 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
             f.slice.outcomes[f.slice.list[i]] = BH_MISSING;
     }
     /* What was stored word by word, and is loaded as vectors, or the other way round, must have come to the first cache by
-     * then (docs/decisions/0028). So lines and slots are asked for a turn after their keys have joined, and those that have
+     * then (docs/decisions/0028). So lines and slots are asked for a turn after a group of keys has joined, and those that have
      * been looked at are settled a turn later. New keys join when few are on their way to the board, and lines are looked at
      * when few are on their way to slots, so neither queue grows beyond its room. */
     while (aimed < total || f.looks.head != f.looks.tail || f.visits.head != f.visits.tail) {
