@@ -162,7 +162,7 @@ typedef struct BH_DESIGN(group) {
  *               done   judge   look         ask    aim
  *
  * A group takes each of its steps while another takes the step before (docs/decisions/0028). What vectors have stored is
- * loaded word by word in the next step, and the other way round; many processors let such a load wait until the store has
+ * loaded word by word in the next step, and the other way round; some processors let such a load wait until the store has
  * come to the cache, behind all that is on its way. And the branch on whether a key goes on, which no processor foresees,
  * would else wait for the group's lines. */
 BH_FN uint32_t BH_DESIGN(look_up_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
