@@ -77,10 +77,11 @@ typedef struct bh__cuda_job {
     uint64_t few_new;    /* most keys of the slice are expected to be there */
     uint64_t again;      /* the elements stalled in an earlier launch */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
-     * are in the table count too; a bit for each value of a part of the hash, 2^k bits; how many bits
-     * have been set. */
+     * are in the table count too; `blind`: keys to be inserted are not looked up, and all count; a bit for each
+     * value of a part of the hash, 2^k bits; how many bits have been set. */
     uint64_t every;
     uint64_t any;
+    uint64_t blind;
     uint32_t *bits;
     uint64_t bit_count;
     uint64_t fresh;
@@ -160,7 +161,7 @@ typedef struct bh__cuda_module {
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items);
     /* Counts the elements that would insert an absent key, of the `count` that are looked at, and sets the keys' bits
-     * of these or, with job->any, of all that are looked at. */
+     * of these or, with job->any, of all that are looked at. With job->blind all that insert count as absent. */
     int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);

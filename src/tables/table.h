@@ -150,6 +150,10 @@ typedef struct bh__slice {
  *                 EACH   each item by a thread of its own
  *                 ALONE  all of them by one thread; behind the pointer to the descriptor is one
  *                        to a bh__scratch, which is BH_DESIGN_SCRATCH bytes of fast memory then
+ *                 SPARSE as EACH, where few items have anything to do: a device asks
+ *                        BH_DESIGN(text_wants)(argument, item) first
+ *                 PARTS  each item, a part of buckets that is copied out (copy_out.h), by a block of
+ *                        threads; text is export_parts, from tables/copy_parts.h
  *                 OWN    in a way of its own, which the design's part of the backend has
  *                 CORES  not at all
  */

@@ -127,6 +127,7 @@ static void look(const subject &s, uint64_t n)
     bh__cuda_job j = {};
     bh__gpu gpu = {};
 
+    gpu.threads = 2048; /* fewer than there are elements */
     for (uint64_t i = 0; i < n; i++)
         set(s, nodes, g, key_of(i));
     nodes.send();
@@ -177,6 +178,22 @@ static void look(const subject &s, uint64_t n)
     /* Some share a bit. */
     CHECK(j.fresh <= first && j.fresh + first / 100 + 1 >= first, "%llu keys are new, not %llu",
           (unsigned long long)j.fresh, (unsigned long long)first);
+    CHECK(j.absent == first, "%llu keys are absent, not %llu", (unsigned long long)j.absent,
+          (unsigned long long)first);
+
+    /* A blind survey counts the keys that are there, too. */
+    j.blind = 1;
+    j.fresh = j.absent = 0;
+    memcpy(job.host.data(), &j, sizeof j);
+    job.send();
+    set_bits.send();
+    must((cudaError_t)s.survey(&gpu, (bh__cuda_job *)(void *)job.device, n));
+    must(cudaDeviceSynchronize());
+    job.fetch();
+    memcpy(&j, job.host.data(), sizeof j);
+    CHECK(j.absent == n && j.fresh <= n && j.fresh + n / 100 + 1 >= n,
+          "%llu of %llu elements insert %llu keys", (unsigned long long)j.absent,
+          (unsigned long long)n, (unsigned long long)j.fresh);
 }
 
 int main()

@@ -506,8 +506,8 @@ static int scatter(bh__gpu *gpu, void *to, const void *from, uint32_t bytes, con
  * kernels
  * --------------------------------------------------------------------------------------------- */
 
-/* How a GPU runs a pass (tables/table.h). */
-enum { EACH, ALONE, OWN, CORES };
+/* How a GPU runs a pass (tables/table.h). This one runs SPARSE and PARTS by the text of cores. */
+enum { EACH, ALONE, SPARSE, PARTS, OWN, CORES };
 
 /* What there is to know of a design. */
 typedef struct fake_design {
@@ -718,7 +718,9 @@ static void perform_survey(const request *r)
         one.list = names;
         one.count = 1;
         one.listed = 0;
-        if (BH_OP_INSERTS(op))
+        if (BH_OP_INSERTS(op) && job->blind)
+            outcome = BH_MISSING;
+        else if (BH_OP_INSERTS(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
         job->absent += outcome == BH_MISSING;
         if (!job->any && outcome != BH_MISSING)

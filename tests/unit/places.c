@@ -622,6 +622,60 @@ static void equal_keys(void **state)
     equal_keys_of(BH_STADIUM);
 }
 
+/* A call on the device is seen as a whole: its new keys are counted before, and the table grows for these. Keys that are
+ * there are none, though the table has few beside the elements of the call: a table that is all but full does not grow when
+ * it meets its keys again and again. */
+static void keys_met_again_need_no_room(void **state)
+{
+    enum { CAPACITY = 1000, TIMES = 130, FREE = 10 };
+    static const bh_design designs[] = {BH_DYCUCKOO, BH_DACHASH, BH_STADIUM};
+    (void)state;
+
+    for (size_t d = 0; d < TEST_COUNT(designs); d++) {
+        bh_table_options options = table_options(8, 8, CAPACITY);
+        bh_table_stats before, after;
+        bh_table *table;
+        arrays a;
+
+        options.design = designs[d];
+        table = table_with(context, &options);
+        before = table_stats(table);
+        a = arrays_new(8, 8, (before.max_keys - FREE) * TIMES, PLACE_DEVICE, PLACE_DEVICE,
+                       PLACE_DEVICE, PLACE_NONE);
+        for (uint64_t i = 0; i < a.n; i++) {
+            test_store(a.own[KEYS], 8, i, key_of(&a, i % (before.max_keys - FREE)));
+            test_store(a.own[VALUES], 8, i, value_of(i));
+        }
+        arrays_put(&a);
+        check_status(bh_insert(table, a.there[KEYS], a.there[VALUES], a.n / TIMES, NULL), BH_OK);
+        check_status(bh_insert(table, a.there[KEYS], a.there[VALUES], a.n, a.there[OUTCOMES]),
+                     BH_OK);
+        arrays_take(&a);
+        for (uint64_t i = 0; i < a.n; i++) {
+            if (((const uint8_t *)a.own[OUTCOMES])[i] != BH_ASSIGNED) {
+                arrays_say(&a, i, "another outcome");
+            }
+        }
+        after = table_stats(table);
+        check(after.keys == a.n / TIMES && after.max_keys == before.max_keys,
+              "design %d: %llu keys, and room for %llu; before there was for %llu", (int)designs[d],
+              (unsigned long long)after.keys, (unsigned long long)after.max_keys,
+              (unsigned long long)before.max_keys);
+
+        // A few new ones among them: it grows for these alone.
+        for (uint64_t i = 0; i < a.n; i += TIMES * 10)
+            test_store(a.own[KEYS], 8, i, key_of(&a, before.max_keys + i));
+        arrays_put(&a);
+        check_status(bh_insert(table, a.there[KEYS], a.there[VALUES], a.n, NULL), BH_OK);
+        after = table_stats(table);
+        check(after.keys > before.max_keys && after.max_keys <= 2 * before.max_keys,
+              "design %d: %llu keys, and room for %llu", (int)designs[d],
+              (unsigned long long)after.keys, (unsigned long long)after.max_keys);
+        arrays_free(&a);
+        bh_table_destroy(table);
+    }
+}
+
 /* With little memory a part is sorted some elements at a time, and one key after the other comes and
  * goes across all of these. */
 static void ordered_in_little_memory(void **state)
@@ -697,6 +751,7 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(the_stream_comes_first),
         cmocka_unit_test(equal_keys),
+        cmocka_unit_test(keys_met_again_need_no_room),
         cmocka_unit_test(ordered_in_little_memory),
     };
     /* All that ThreadSanitizer can see: in the others one thread calls. */

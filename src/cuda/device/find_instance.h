@@ -82,13 +82,15 @@ int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, 
 }
 #endif
 
-/* Whether an element would insert its key, which is absent. All lanes of the warp come here. */
+/* Whether an element would insert its key, which is absent; with `blind`, whether it inserts. All lanes of the warp come here. */
 BH_FN int BH_GPU(is_new)(const bh__cuda_job *job, uint64_t at, int looks)
 {
     bh__slice slice = job->slice;
     BH_DESIGN(op) op;
 
     looks = looks && BH_OP_INSERTS(slice.ops ? slice.ops[at] : slice.op);
+    if (job->blind)
+        return looks;
     slice.values_out = 0;
     slice.hints = 0;
     BH_DESIGN(look_carry)(&slice, &op, (uint32_t)at, looks);
@@ -105,33 +107,40 @@ BH_FN uint64_t BH_GPU(sampled)(const bh__cuda_job *job, uint64_t item)
 }
 
 /* Of the elements that set one bit only the first counts: so equal keys count once, and so do keys that
- * share a bit. */
+ * share a bit. A block goes on to other elements until there are none, and adds up what it has counted once. */
 __global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
 {
-    const uint64_t item = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const uint64_t at = BH_GPU(sampled)(job, item);
-    const int looks = item < job->count, is_new = BH_GPU(is_new)(job, at, looks);
-    int sets = job->any ? looks : is_new;
+    const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
+    const BH_KEY *keys = (const BH_KEY *)job->slice.keys;
+    const uint64_t step = gridDim.x * (uint64_t)blockDim.x;
+    uint64_t first = blockIdx.x * (uint64_t)blockDim.x;
+    uint32_t fresh = 0, absent = 0;
 
-    if (sets) {
-        const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
-        const uint64_t key = ((const BH_KEY *)job->slice.keys)[at];
-        const uint64_t bit = bh_hash_key(key, &geometry->seed).one & (job->bit_count - 1);
-        const uint32_t mask = 1u << bit % 32;
+    for (; first < job->count; first += step) {
+        const uint64_t item = first + threadIdx.x;
+        const uint64_t at = job->every > 1 || job->names ? BH_GPU(sampled)(job, item) : item;
+        const int looks = item < job->count, is_new = BH_GPU(is_new)(job, at, looks);
 
-        sets = !(atomicOr(&job->bits[bit / 32], mask) & mask);
+        absent += is_new;
+        if (job->any ? looks : is_new) {
+            const uint64_t word = bh_hash_key(keys[at], &geometry->seed).one;
+            const uint64_t bit = word & (job->bit_count - 1);
+            const uint32_t mask = 1u << bit % 32;
+
+            /* Many are set already, and reading is cheaper. */
+            fresh += !(__ldcg(&job->bits[bit / 32]) & mask) &&
+                     !(atomicOr(&job->bits[bit / 32], mask) & mask);
+        }
     }
-    sets = __syncthreads_count(sets);
-    if (threadIdx.x == 0 && sets)
-        atomicAdd((unsigned long long *)&job->fresh, (unsigned long long)sets);
-    sets = __syncthreads_count(is_new);
-    if (threadIdx.x == 0 && sets)
-        atomicAdd((unsigned long long *)&job->absent, (unsigned long long)sets);
+    bh_cuda_add(&job->fresh, fresh);
+    bh_cuda_add(&job->absent, absent);
 }
 
 int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 {
-    BH_GPU(survey_kernel)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    const uint64_t threads = count < gpu->threads ? count : gpu->threads;
+
+    BH_GPU(survey_kernel)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
     return (int)cudaGetLastError();
 }
 

@@ -9,6 +9,8 @@
 #ifndef BH_CUDA_DEVICE_PASSES_H
 #define BH_CUDA_DEVICE_PASSES_H
 
+#include "cuda/device/by_block.h"
+
 /* What the argument of a pass that runs ALONE begins with. */
 typedef struct bh_cuda_alone {
     const void *geometry;
@@ -50,12 +52,50 @@ typedef struct bh_cuda_alone {
         return (int)cudaGetLastError();                                                            \
     }
 
+#define BH_CUDA_PASS_SPARSE(text, argument)                                                        \
+    __global__ void BH_DESIGN(cuda_##text)(argument * job, uint64_t items)                         \
+    {                                                                                              \
+        bh_cuda_sparse(                                                                            \
+            items, [&](uint64_t item) { return BH_DESIGN(text##_wants)(job, item); },              \
+            [&](uint64_t item) { BH_DESIGN(text)(job, item, 1); });                                \
+    }                                                                                              \
+                                                                                                   \
+    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
+    {                                                                                              \
+        BH_DESIGN(cuda_##text)<<<bh__gpu_blocks((items + BH_SPARSE_EACH - 1) / BH_SPARSE_EACH),    \
+                                 BH_CUDA_BLOCK, 0, gpu->stream>>>((argument *)job, items);         \
+        return (int)cudaGetLastError();                                                            \
+    }
+
+#define BH_CUDA_PASS_PARTS(text, argument)                                                         \
+    __global__ void BH_DESIGN(cuda_##text)(argument * job)                                         \
+    {                                                                                              \
+        bh_cuda_copy_part(                                                                         \
+            job,                                                                                   \
+            [&](const bh_export_part *part, uint64_t number) {                                     \
+                return BH_DESIGN(exported)(part, number);                                          \
+            },                                                                                     \
+            [&](const bh_export_part *part, uint64_t number, uint32_t slot, uint64_t to) {         \
+                BH_DESIGN(copy_pair)(part, number, slot, (BH_KEY *)job->keys + to,                 \
+                                     job->values ? (BH_VALUE *)job->values + to : nullptr);        \
+            });                                                                                    \
+    }                                                                                              \
+                                                                                                   \
+    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
+    {                                                                                              \
+        BH_DESIGN(cuda_##text)<<<(unsigned)items, BH_EXPORT_PART_FAR, 0, gpu->stream>>>(           \
+            (argument *)job);                                                                      \
+        return (int)cudaGetLastError();                                                            \
+    }
+
 #define BH_CUDA_PASS_OWN(text, argument)
 #define BH_CUDA_PASS_CORES(text, argument)
 
 #define BH_CUDA_LAUNCH(name, text, argument, how) BH_CUDA_LAUNCH_##how(text)
 #define BH_CUDA_LAUNCH_EACH(text) BH_DESIGN(launch_##text),
 #define BH_CUDA_LAUNCH_ALONE(text) BH_DESIGN(launch_##text),
+#define BH_CUDA_LAUNCH_SPARSE(text) BH_DESIGN(launch_##text),
+#define BH_CUDA_LAUNCH_PARTS(text) BH_DESIGN(launch_##text),
 #define BH_CUDA_LAUNCH_OWN(text) BH_DESIGN(launch_##text),
 #define BH_CUDA_LAUNCH_CORES(text) nullptr,
 

@@ -155,13 +155,14 @@ bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint
 #define BH_SAMPLE (UINT64_C(1) << 15)
 
 typedef enum bh__surveyed {
-    BH_SURVEY_NEW, /* absent keys that the elements would insert */
-    BH_SURVEY_ANY
+    BH_SURVEY_NEW,   /* absent keys that the elements would insert */
+    BH_SURVEY_BLIND, /* the same and keys that are there */
+    BH_SURVEY_ANY    /* keys of elements that insert nothing, too */
 } bh__surveyed;
 
 /* How many different keys of that kind there are among `count` of the work's elements: one of each `every`
- * neighbours, from the first on. Answers an error of the GPU, or 0 with *keys their number, accurate to a
- * thousandth where they are many; *keys is 0 where there is no memory to count. *absent: how many of the elements
+ * neighbours, from the first on. Answers an error of the GPU, or 0 with *keys their number, accurate to some
+ * thousandths; *keys is 0 where there is no memory to count. *absent: how many of the elements
  * would insert an absent key, equal ones included. */
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
                     uint64_t *absent);

@@ -4,7 +4,8 @@
  *
  * The device looks each key up and sets a bit, named by the hash, for each that is not there; the host
  * estimates the number of keys from the number of bits. A sample is counted in the same way, one of each
- * `every` elements.
+ * `every` elements. If the table has few keys compared with the call, keys are not looked up at first: all keys that would
+ * be inserted set bits.
  */
 #include "cuda/host/call.h"
 
@@ -16,9 +17,15 @@
 #define SURVEY_MOST (UINT64_C(1) << 30)
 #define SAMPLED_FROM (UINT64_C(1) << 22)
 
-/* Bits of a survey for each element, at least. */
-#define SURVEY_SPARSE 8u
-#define SURVEY_BITS_LEAST (UINT64_C(1) << 15)
+/* A survey has at least one bit for so many elements: those of 2^28 elements are 16 MB, and lie in the second cache of an
+ * H200. It has so many at least that a small number of keys is accurate, too. When n keys set bits of m, the standard
+ * error of their number is sqrt(m * (exp(n / m) - n / m - 1)): 0.0021 n at most. */
+#define SURVEY_DENSE 2u
+#define SURVEY_BITS_LEAST (UINT64_C(1) << 18)
+/* If the table has at most one key for so many elements, keys are not looked up at first. */
+#define SURVEY_BLIND 64u
+/* A table grows for a little more than has been counted, so that in most cases all have room and need not ask for it. */
+#define SURVEY_MORE 64u
 
 typedef struct survey_run {
     const bh__cuda_kernels *kernels;
@@ -33,13 +40,21 @@ static int run_survey(const bh__cuda *cuda, void *device_job, void *argument)
 }
 
 /* Estimates how many keys have set `set` of `bits` bits, when each sets one at random:
- * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990); the share is 1/8 at most. */
+ * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990). */
 static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
 {
-    const double share = (double)set / (double)bits;
+    const double ln2 = 0.69314718055994531;
+    /* Were all set, there would be no saying how many keys there are. */
+    double left = set < bits ? 1 - (double)set / (double)bits : 0.5 / (double)bits;
+    double sum = 0, z, zz;
 
-    return (uint64_t)((double)set *
-                      (1 + share / 2 + share * share / 3 + share * share * share / 4));
+    for (; left < 0.5; left *= 2)
+        sum += ln2;
+    /* -ln(left) is 2 * artanh(z), and z is 1/3 at most. */
+    z = (1 - left) / (1 + left);
+    zz = z * z;
+    sum += 2 * z * (1 + zz * (1 / 3.0 + zz * (1 / 5.0 + zz * (1 / 7.0 + zz * (1 / 9.0)))));
+    return (uint64_t)((double)bits * sum);
 }
 
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
@@ -53,7 +68,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     int error;
 
     *keys = *absent = 0;
-    while (bits < SURVEY_SPARSE * count)
+    while (bits < count / SURVEY_DENSE)
         bits *= 2;
     if (m->allocate(c->cuda->gpu, BH_MEMORY_CALL, bits / 8, &memory))
         return 0;
@@ -66,6 +81,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     job.count = count;
     job.every = every;
     job.any = which == BH_SURVEY_ANY;
+    job.blind = which == BH_SURVEY_BLIND;
     job.bits = (uint32_t *)memory;
     job.bit_count = bits;
     run.kernels = c->kernels;
@@ -86,6 +102,7 @@ int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
 {
     const bh_system *system = &c->cuda->backend.system;
     bh_table *table = c->table;
+    const int blind = table->keys < count / SURVEY_BLIND;
     uint64_t fresh = count, absent, since;
     int error = 0;
 
@@ -95,9 +112,14 @@ int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
     else if (count >= SAMPLED_FROM)
         error = bh__call_survey(c, BH_SURVEY_NEW, BH_SAMPLE, count / BH_SAMPLE, &fresh, &absent);
     if (!error && fresh)
+        error =
+            bh__call_survey(c, blind ? BH_SURVEY_BLIND : BH_SURVEY_NEW, count, 1, &fresh, &absent);
+    /* If the table would grow, keys that are there must not have been taken for new ones: they are few beside those
+     * counted, and there is no room for the others either. */
+    if (!error && blind && table->keys && fresh + fresh / SURVEY_MORE > table->room &&
+        (fresh <= table->room + table->keys || table->keys > fresh / SURVEY_BLIND))
         error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh, &absent);
-    /* A little more, so that in most cases all have room and need not ask for it. */
-    fresh += fresh / 64;
+    fresh += fresh / SURVEY_MORE;
     fresh = fresh < count ? fresh : count;
     c->few_new = c->no_locks && fresh < count / 4;
     if (error || fresh <= table->room)

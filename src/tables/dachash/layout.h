@@ -131,7 +131,7 @@ typedef struct bh_da_geometry {
     pass(HOLES,  list_holes,    bh_da_pack,   EACH)                                                \
     pass(PACK,   pack_buckets,  bh_da_pack,   EACH)                                                \
     pass(STACK,  see_stack,     bh_da_stack,  EACH)                                                \
-    pass(EXPORT, export_parts,  bh__export,   EACH)                                                \
+    pass(EXPORT, export_parts,  bh__export,   PARTS)                                               \
     pass(PLACES, find_places,   bh__places,   EACH)
 /* clang-format on */
 

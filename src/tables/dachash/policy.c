@@ -198,18 +198,18 @@ static bh_status clear(bh_table *table)
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
     const bh_da_geometry *g = &bh__da_of(table)->geometry;
-    const bh__buckets array = {g->buckets,          bh__da_buckets(g), 0,
-                               bh__da_slots(table), BH_DA_PLACES,      BH_DA_PASS_EXPORT};
-    const bh__buckets stack = {g->nodes + ((uint64_t)g->first << g->node_shift),
-                               g->nodes_most,
-                               array.count,
-                               array.slots,
-                               array.places,
-                               array.pass};
     bh__exported out = {keys, values, room, 0};
+    bh__arrays from;
 
-    if (!bh__export_buckets(table, &array, at, &out) ||
-        !bh__export_buckets(table, &stack, at, &out))
+    from.count = 2;
+    from.slots = bh__da_slots(table);
+    from.places = BH_DA_PLACES;
+    from.pass = BH_DA_PASS_EXPORT;
+    from.array[0].lines = g->buckets;
+    from.array[0].count = bh__da_buckets(g);
+    from.array[1].lines = g->nodes + ((uint64_t)g->first << g->node_shift);
+    from.array[1].count = g->nodes_most;
+    if (!bh__export_buckets(table, &from, at, &out))
         return BH__EXPORT_REFUSED;
     return out.copied;
 }

@@ -78,53 +78,40 @@ BH_FN void BH_DA(pack_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->moved, moved);
 }
 
-/* The positions in use of a node that are to be exported. */
-BH_FN uint32_t BH_DA(exported)(const bh__export *job, uint64_t node, uint64_t number)
+/* BH_DA_PASS_EXPORT, by tables/copy_parts.h: a bucket is a node here, of the array or of the stack. */
+BH_FN uint64_t BH_DA(node_out)(const bh_export_part *part, uint64_t number)
 {
-    const bh_da_geometry *g = (const bh_da_geometry *)job->geometry;
-
-    return bh_export_used(job, number, (uint32_t)bh_read64(bh_da_at(node)) & g->positions);
+    return part->lines + (number << ((const bh_da_geometry *)part->geometry)->node_shift);
 }
 
-/* BH_DA_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
-BH_FN void BH_DA(export_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN const unsigned char *BH_DA(exported_at)(const bh_export_part *part, uint64_t number)
 {
-    bh__export *job = (bh__export *)argument;
-    const bh_da_geometry *g = (const bh_da_geometry *)job->geometry;
-    BH_KEY *keys = (BH_KEY *)job->keys;
-    BH_VALUE *values = (BH_VALUE *)job->values;
-    uint64_t part, number;
-
-    for (part = first; part < first + count; part++) {
-        const uint64_t end = bh_export_part(job, part, &number);
-        uint64_t there = 0, to, last, i;
-
-        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
-        for (i = number; i < end && there <= job->room; i++)
-            there += bh_count(BH_DA(exported)(job, job->lines + (i << g->node_shift), i));
-        to = bh_take64(&job->taken, there);
-        last = to + there < job->room ? to + there : job->room;
-        for (; number < end; number++) {
-            const uint64_t node = job->lines + (number << g->node_shift);
-            uint32_t used = BH_DA(exported)(job, node, number);
-
-            for (; used; used &= used - 1) {
-                const uint32_t position = bh_first(used);
-
-                if (to == last) {
-                    job->stop = number;
-                    job->stop_slot = position;
-                    number = end;
-                    break;
-                }
-                keys[to] = BH_READ_KEY(BH_DA(key_at)(node, position));
-                if (BH_VALUE_BYTES && values)
-                    values[to] = BH_READ_VALUE(BH_DA(value_at)(g, node, position));
-                to++;
-            }
-        }
-    }
+    return bh_da_at(BH_DA(node_out)(part, number));
 }
+
+BH_FN uint32_t BH_DA(exported)(const bh_export_part *part, uint64_t number)
+{
+    const bh_da_geometry *g = (const bh_da_geometry *)part->geometry;
+
+    return bh_export_used(part, number,
+                          (uint32_t)bh_read64(BH_DA(exported_at)(part, number)) & g->positions);
+}
+
+BH_FN const unsigned char *BH_DA(key_out)(const bh_export_part *part, uint64_t number,
+                                          uint32_t position)
+{
+    return BH_DA(key_at)(BH_DA(node_out)(part, number), position);
+}
+
+BH_FN const unsigned char *BH_DA(value_out)(const bh_export_part *part, uint64_t number,
+                                            uint32_t position)
+{
+    return BH_DA(value_at)((const bh_da_geometry *)part->geometry, BH_DA(node_out)(part, number),
+                           position);
+}
+
+#define BH_COPY BH_DA
+#include "tables/copy_parts.h"
 
 /* BH_DA_PASS_PLACES: in the middle of a doubling, the new half of the array is there in part. */
 BH_FN void BH_DA(find_places)(void *argument, uint64_t first, uint64_t count)

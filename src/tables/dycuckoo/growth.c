@@ -8,14 +8,13 @@
 static void bring_home(bh__dy_table *t, bh_dy_resize *split)
 {
     const bh_table *table = &t->table;
+    uint64_t elsewhere = 0;
     uint32_t i;
 
-    for (i = 0; i < t->geometry.subtables; i++) {
-        split->from = i;
-        if (i != split->subtable)
-            (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split,
-                                       bh_dy_buckets(&t->geometry, i), BH_DY_PASS_BUCKETS, BH_MUST);
-    }
+    for (i = 0; i < t->geometry.subtables; i++)
+        elsewhere += i == split->subtable ? 0 : bh_dy_buckets(&t->geometry, i);
+    (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split, elsewhere,
+                               BH_DY_PASS_BUCKETS, BH_MUST);
 }
 
 bh_status bh__dy_grow(bh__dy_table *t)
@@ -24,7 +23,7 @@ bh_status bh__dy_grow(bh__dy_table *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_smallest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable), bytes;
-    bh_dy_resize split = {g, &t->scratch, subtable, subtable, 1, 0, 0};
+    bh_dy_resize split = {g, &t->scratch, subtable, 1, 0, 0};
     bh_status status;
 
     if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
@@ -61,7 +60,7 @@ static int halve(bh__dy_table *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_largest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable) / 2;
-    bh_dy_resize merge = {g, &t->scratch, subtable, subtable, 0, 0, 0};
+    bh_dy_resize merge = {g, &t->scratch, subtable, 0, 0, 0};
     int merged;
 
     table->changes++;

@@ -192,13 +192,13 @@ typedef struct bh_dy_node {
 /* clang-format off */
 #define BH_DY_PASSES(pass)                                                                         \
     pass(SPLIT,    split_buckets,    bh_dy_resize,   EACH)                                         \
-    pass(HOME,     bring_home,       bh_dy_resize,   EACH)                                         \
+    pass(HOME,     bring_home,       bh_dy_resize,   SPARSE)                                       \
     pass(MERGE,    merge_buckets,    bh_dy_resize,   EACH)                                         \
     pass(RESIDUE,  place_residue,    bh_dy_resize,   ALONE)                                        \
     pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
     pass(REST,     reinsert_rest,    bh_dy_reinsert, ALONE)                                        \
     pass(PLACE,    place,            bh__slice,      ALONE)                                        \
-    pass(EXPORT,   export_parts,     bh__export,     EACH)                                         \
+    pass(EXPORT,   export_parts,     bh__export,     PARTS)                                        \
     pass(PLACES,   find_places,      bh__places,     EACH)
 /* clang-format on */
 
@@ -210,7 +210,7 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
  * A subtable changes its size.
  *
  *   BH_DY_PASS_SPLIT    it has doubled. An item for each bucket of the old half
- *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of another subtable
+ *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of all other subtables
  *   BH_DY_PASS_MERGE    it has halved. An item for each bucket of the half that stays
  *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, all run by one
  *                       task: longer paths for the keys that MERGE left there
@@ -219,7 +219,6 @@ typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
     const bh__scratch *scratch;     /* RESIDUE */
     uint32_t subtable;              /* the one that changes */
-    uint32_t from;                  /* BH_DY_PASS_HOME: the other one */
     uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
     uint64_t moved;                 /* keys moved, added up by all parts */
     uint64_t left; /* MERGE, RESIDUE: keys still in the half that goes, added up by all parts */
@@ -238,6 +237,6 @@ typedef struct bh_dy_reinsert {
 /* BH_DY_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch
  * is for searches. */
 
-/* BH_DY_PASS_EXPORT: an item is a part of some buckets of one subtable (tables/copy_out.h). */
+/* BH_DY_PASS_EXPORT: an item is a part of the buckets of a subtable (tables/copy_out.h). */
 
 #endif

@@ -151,16 +151,19 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 {
     const bh_dy_geometry *g = &bh__dy_of(table)->geometry;
     bh__exported out = {keys, values, room, 0};
-    bh__buckets array = {0, 0, 0, bh__dy_slots_per_bucket(table), 16, BH_DY_PASS_EXPORT};
-    uint32_t subtable;
+    bh__arrays from;
+    uint32_t i;
 
-    for (subtable = 0; subtable < g->subtables; subtable++) {
-        array.lines = g->subtable[subtable].lines;
-        array.count = bh_dy_buckets(g, subtable);
-        if (!bh__export_buckets(table, &array, at, &out))
-            return BH__EXPORT_REFUSED;
-        array.before += array.count;
+    from.count = g->subtables;
+    from.slots = bh__dy_slots_per_bucket(table);
+    from.places = 16;
+    from.pass = BH_DY_PASS_EXPORT;
+    for (i = 0; i < from.count; i++) {
+        from.array[i].lines = g->subtable[i].lines;
+        from.array[i].count = bh_dy_buckets(g, i);
     }
+    if (!bh__export_buckets(table, &from, at, &out))
+        return BH__EXPORT_REFUSED;
     return out.copied;
 }
 

@@ -109,8 +109,53 @@ BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key)
     return (uint32_t)moved;
 }
 
+/* The address of the bucket of an item of BH_DY_PASS_HOME, and how many items from this one on are buckets of the same
+ * subtable: items count the buckets of all subtables but the one that has doubled. */
+BH_FN uint64_t BH_DY(line_elsewhere)(const bh_dy_resize *split, uint64_t item, uint64_t *left)
+{
+    const bh_dy_geometry *geometry = split->geometry;
+    const bh_dy_subtable *subtable = geometry->subtable;
+
+    for (;; subtable++) {
+        const uint64_t buckets = geometry->base << subtable->doublings;
+
+        if (subtable == geometry->subtable + split->subtable)
+            continue;
+        if (item < buckets) {
+            *left = buckets - item;
+            return subtable->lines + (uint64_t)BH_DY_BUCKET_BYTES * item;
+        }
+        item -= buckets;
+    }
+}
+
+/* Whether the key in a slot of another subtable has its home in the one that has doubled; its hash, and the number of its
+ * pair of subtables. */
+BH_FN int BH_DY(is_from)(const bh_dy_resize *split, uint64_t line, uint32_t slot, bh_hash *hash,
+                         uint64_t *pair)
+{
+    *hash = bh_hash_key(BH_DY(own_key)(line, slot), &split->geometry->seed);
+    *pair = bh_dy_pair_of(split->geometry, *hash);
+    return (split->geometry->pair[*pair] & 15u) == split->subtable;
+}
+
+/* Whether BH_DY_PASS_HOME has anything to do in a bucket: in one of five, when a table grows. */
+BH_FN int BH_DY(bring_home_wants)(const void *argument, uint64_t item)
+{
+    const bh_dy_resize *split = (const bh_dy_resize *)argument;
+    uint64_t left, pair;
+    const uint64_t line = BH_DY(line_elsewhere)(split, item, &left);
+    uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+    bh_hash hash;
+
+    for (; guests; guests &= guests - 1)
+        if (BH_DY(is_from)(split, line, bh_first(guests), &hash, &pair))
+            return 1;
+    return 0;
+}
+
 /*
- * BH_DY_PASS_HOME: brings home from another subtable the keys whose home is the subtable that has
+ * BH_DY_PASS_HOME: brings home from other subtables the keys whose home is the subtable that has
  * doubled. This pass keeps the subtables equally full, and most misses at one line, in a table that
  * grows: a subtable that is about to double is the fullest, so many of its keys are guests elsewhere.
  * Keys that stay guests are counted in their homes' filters here.
@@ -119,30 +164,35 @@ BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *split = (bh_dy_resize *)argument;
     const bh_dy_geometry *geometry = split->geometry;
-    uint64_t moved = 0, found = 0, i;
+    uint64_t moved = 0, found = 0, left, here, i;
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
-    for (i = first; i < first + count; i++) {
-        uint64_t line = geometry->subtable[split->from].lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
-        uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+    for (; count; first += here, count -= here) {
+        uint64_t line = BH_DY(line_elsewhere)(split, first, &left);
 
-        if (i + BH_DY_AHEAD < first + count)
-            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
-        for (; guests; guests &= guests - 1) {
-            uint32_t slot = bh_first(guests);
-            bh_hash hash = bh_hash_key(BH_DY(own_key)(line, slot), &geometry->seed);
-            uint64_t pair = bh_dy_pair_of(geometry, hash);
-            bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
+        here = left < count ? left : count;
+        for (i = 0; i < here; i++, line += BH_DY_BUCKET_BYTES) {
+            uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
 
-            if ((geometry->pair[pair] & 15u) != split->subtable)
-                continue;
-            if (found++ >= BH_DY_MOVING_MOST)
-                moved += BH_DY(go_home)(key);
-            key->from = line;
-            key->to = bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BH_DY_BUCKET_BYTES);
-            key->slot = slot;
-            key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
-            bh_bring_to_write(bh_dy_at(key->to));
+            if (i + BH_DY_AHEAD < here)
+                bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
+            for (; guests; guests &= guests - 1) {
+                uint32_t slot = bh_first(guests);
+                bh_dy_moving *key = &moving[found % BH_DY_MOVING_MOST];
+                bh_hash hash;
+                uint64_t pair;
+
+                if (!BH_DY(is_from)(split, line, slot, &hash, &pair))
+                    continue;
+                if (found++ >= BH_DY_MOVING_MOST)
+                    moved += BH_DY(go_home)(key);
+                key->from = line;
+                key->to =
+                    bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BH_DY_BUCKET_BYTES);
+                key->slot = slot;
+                key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
+                bh_bring_to_write(bh_dy_at(key->to));
+            }
         }
     }
     for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)

@@ -71,62 +71,38 @@ BH_FN void BH_DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
     BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
 }
 
-/* The slots in use of a bucket that are to be exported. */
-BH_FN uint32_t BH_DY(exported)(const bh__export *job, uint64_t line, uint64_t bucket)
+/* BH_DY_PASS_EXPORT, by tables/copy_parts.h. */
+BH_FN uint64_t BH_DY(line_out)(const bh_export_part *part, uint64_t bucket)
 {
-    return bh_export_used(job, bucket, bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS));
+    return part->lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
 }
 
-/* BH_DY_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
-BH_FN void BH_DY(export_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN const unsigned char *BH_DY(exported_at)(const bh_export_part *part, uint64_t bucket)
 {
-    bh__export *job = (bh__export *)argument;
-    uint64_t part, bucket;
-    BH_KEY *keys = (BH_KEY *)job->keys;
-    BH_VALUE *values = (BH_VALUE *)job->values;
-
-    for (part = first; part < first + count; part++) {
-        uint64_t end = bh_export_part(job, part, &bucket), i, there = 0, to, last;
-
-        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
-        for (i = bucket; i < end && there <= job->room; i++) {
-            uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
-
-            /* Also behind the end of this part: the next part is read soon too. */
-            bh_bring(bh_dy_at(line + BH_DY_AHEAD * (uint64_t)BH_DY_BUCKET_BYTES));
-            there += bh_count(BH_DY(exported)(job, line, i));
-        }
-        to = bh_take64(&job->taken, there);
-        last = to + there < job->room ? to + there : job->room;
-        for (; bucket < end; bucket++) {
-            uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * bucket;
-            uint32_t used = BH_DY(exported)(job, line, bucket), slot;
-
-            /* Packing may write a word for every slot: all of them must be this part's places. */
-            if (to + BH_DY_BUCKET_SLOTS <= last) {
-                BH_PACK_KEYS(keys + to, BH_DY(key_at)(line, 0), BH_DY_BUCKET_SLOTS, used);
-                if (BH_VALUE_BYTES && values)
-                    BH_PACK_VALUES(values + to, BH_DY(value_at)(line, 0), BH_DY_BUCKET_SLOTS, used);
-                to += bh_count(used);
-                continue;
-            }
-            for (; used; used &= used - 1) {
-                slot = bh_first(used);
-
-                if (to == last) {
-                    job->stop = bucket;
-                    job->stop_slot = slot;
-                    bucket = end;
-                    break;
-                }
-                keys[to] = BH_DY(own_key)(line, slot);
-                if (BH_VALUE_BYTES && values)
-                    values[to] = BH_DY(own_value)(line, slot);
-                to++;
-            }
-        }
-    }
+    return bh_dy_at(BH_DY(line_out)(part, bucket));
 }
+
+BH_FN uint32_t BH_DY(exported)(const bh_export_part *part, uint64_t bucket)
+{
+    return bh_export_used(
+        part, bucket, bh_dy_used(bh_read64(BH_DY(exported_at)(part, bucket)), BH_DY_BUCKET_SLOTS));
+}
+
+BH_FN const unsigned char *BH_DY(key_out)(const bh_export_part *part, uint64_t bucket,
+                                          uint32_t slot)
+{
+    return BH_DY(key_at)(BH_DY(line_out)(part, bucket), slot);
+}
+
+BH_FN const unsigned char *BH_DY(value_out)(const bh_export_part *part, uint64_t bucket,
+                                            uint32_t slot)
+{
+    return BH_DY(value_at)(BH_DY(line_out)(part, bucket), slot);
+}
+
+#define BH_COPY BH_DY
+#define BH_COPY_PACKS BH_DY_BUCKET_SLOTS
+#include "tables/copy_parts.h"
 
 /* BH_DY_PASS_PLACES. */
 BH_FN void BH_DY(find_places)(void *argument, uint64_t first, uint64_t count)

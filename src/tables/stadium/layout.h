@@ -74,6 +74,9 @@ extern const bh__policy bh__stadium_policy;
 #endif
 
 #define BH_ST_PARTS_MOST 64u
+#if BH_ST_PARTS_MOST > BH_EXPORT_ARRAYS_MOST
+#error "exports know fewer arrays than a table has parts"
+#endif
 
 #define BH_ST_ERASED 1u
 #define BH_ST_UNBOUNDED 255u
@@ -131,7 +134,7 @@ typedef struct bh_st_geometry {
     pass(REHASH, rehash_words, bh_st_rehash, EACH)                                                 \
     pass(FULL,   find_full,    bh_st_full,   EACH)                                                 \
     pass(ERASED, count_erased, bh_st_erased, EACH)                                                 \
-    pass(EXPORT, export_parts, bh__export,   EACH)                                                 \
+    pass(EXPORT, export_parts, bh__export,   PARTS)                                                \
     pass(PLACES, find_places,  bh__places,   EACH)
 /* clang-format on */
 

@@ -221,18 +221,21 @@ static bh_status clear(bh_table *table)
 /* A position counts the words of all boards, one after the other. */
 static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    bh__st_table *t = bh__st_of(table);
+    const bh__st_table *t = bh__st_of(table);
     bh__exported out = {keys, values, room, 0};
-    bh__buckets words = {0, 0, 0, t->geometry.group, BH_ST_PLACES, BH_ST_PASS_EXPORT};
+    bh__arrays from;
     uint32_t i;
 
-    for (i = 0; i < t->set.parts; i++) {
-        words.lines = i;
-        words.before += words.count;
-        words.count = bh__st_words(&t->geometry, &t->set.part[i]);
-        if (!bh__export_buckets(table, &words, at, &out))
-            return BH__EXPORT_REFUSED;
+    from.count = t->set.parts;
+    from.slots = t->geometry.group;
+    from.places = BH_ST_PLACES;
+    from.pass = BH_ST_PASS_EXPORT;
+    for (i = 0; i < from.count; i++) {
+        from.array[i].lines = i;
+        from.array[i].count = bh__st_words(&t->geometry, &t->set.part[i]);
     }
+    if (!bh__export_buckets(table, &from, at, &out))
+        return BH__EXPORT_REFUSED;
     return out.copied;
 }
 

@@ -99,58 +99,44 @@ BH_FN void BH_ST(count_erased)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&job->erased, erased);
 }
 
-/* The slots of a word that are to be exported, as bits by their order. */
-BH_FN uint32_t BH_ST(exported)(const bh__export *job, uint64_t board, uint64_t number)
+/* BH_ST_PASS_EXPORT, by tables/copy_parts.h: a bucket is the slots of a word here. */
+BH_FN const unsigned char *BH_ST(exported_at)(const bh_export_part *part, uint64_t number)
 {
-    const bh_st_geometry *g = (const bh_st_geometry *)job->geometry;
-    uint64_t taken = BH_ST(taken)(g, bh_read64(bh_st_at(board + number * 8)));
+    return bh_st_at(((const bh_st_geometry *)part->geometry)->part[part->lines].board + number * 8);
+}
+
+BH_FN uint32_t BH_ST(exported)(const bh_export_part *part, uint64_t number)
+{
+    const bh_st_geometry *g = (const bh_st_geometry *)part->geometry;
+    uint64_t taken = BH_ST(taken)(g, bh_read64(BH_ST(exported_at)(part, number)));
     uint32_t slots = 0;
 
     for (; taken; taken &= taken - 1)
         slots |= 1u << bh_st_index(g, bh_st_first(g, taken));
-    return bh_export_used(job, number, slots);
+    return bh_export_used(part, number, slots);
 }
 
-/* BH_ST_PASS_EXPORT: copies the pairs of each part to the places that it takes. */
-BH_FN void BH_ST(export_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN uint64_t BH_ST(slot_out)(const bh_export_part *part, uint64_t number, uint32_t index)
 {
-    bh__export *job = (bh__export *)argument;
-    const bh_st_geometry *g = (const bh_st_geometry *)job->geometry;
-    const bh_st_part *from = &g->part[job->lines];
-    BH_KEY *keys = (BH_KEY *)job->keys;
-    BH_VALUE *values = (BH_VALUE *)job->values;
-    uint64_t part, number;
+    const bh_st_geometry *g = (const bh_st_geometry *)part->geometry;
 
-    for (part = first; part < first + count; part++) {
-        const uint64_t end = bh_export_part(job, part, &number);
-        uint64_t there = 0, to, last, i;
-
-        /* Counts no more keys than the output has room for: a call may be for a few pairs only. */
-        for (i = number; i < end && there <= job->room; i++)
-            there += bh_count(BH_ST(exported)(job, from->board, i));
-        to = bh_take64(&job->taken, there);
-        last = to + there < job->room ? to + there : job->room;
-        for (; number < end; number++) {
-            uint32_t slots = BH_ST(exported)(job, from->board, number);
-
-            for (; slots; slots &= slots - 1) {
-                const uint32_t index = bh_first(slots);
-                const uint64_t slot = from->slots + ((number * g->group + index) << BH_ST_SHIFT);
-
-                if (to == last) {
-                    job->stop = number;
-                    job->stop_slot = index;
-                    number = end;
-                    break;
-                }
-                keys[to] = BH_READ_KEY(bh_st_at(slot));
-                if (BH_VALUE_BYTES && values)
-                    values[to] = BH_READ_VALUE(BH_ST(value_of)(slot));
-                to++;
-            }
-        }
-    }
+    return g->part[part->lines].slots + ((number * g->group + index) << BH_ST_SHIFT);
 }
+
+BH_FN const unsigned char *BH_ST(key_out)(const bh_export_part *part, uint64_t number,
+                                          uint32_t index)
+{
+    return bh_st_at(BH_ST(slot_out)(part, number, index));
+}
+
+BH_FN const unsigned char *BH_ST(value_out)(const bh_export_part *part, uint64_t number,
+                                            uint32_t index)
+{
+    return BH_ST(value_of)(BH_ST(slot_out)(part, number, index));
+}
+
+#define BH_COPY BH_ST
+#include "tables/copy_parts.h"
 
 /* BH_ST_PASS_PLACES. */
 BH_FN void BH_ST(find_places)(void *argument, uint64_t first, uint64_t count)

@@ -1,0 +1,85 @@
+/*
+ * Passes that go by blocks of threads: each thread looks at one item or a few, and writes what is to be done into a list of
+ * its block; then the threads of the block do what is listed, side by side. So threads of a warp are never idle because
+ * others have more to do.
+ *
+ * SPARSE: the list has the items in which there is anything to do. (A table that doubled a subtable spent half of its
+ * time in threads that waited for the one in five that had a key to move.)
+ *
+ * PARTS: pairs are copied out of an array of buckets (tables/copy_out.h). The list has the slots that are in use:
+ *
+ *     buckets   [a . b] [. c d] [e . .] [. . f]     a thread each
+ *     list       a b c d e f                        which bucket, which slot
+ *     output     a b c d e f                        a thread each: neighbours write neighbours
+ *
+ * A thread that copied all of its bucket would write to every seventh place or so, and each store of a warp would go to
+ * as many lines as it has threads.
+ */
+#ifndef BH_CUDA_DEVICE_BY_BLOCK_H
+#define BH_CUDA_DEVICE_BY_BLOCK_H
+
+#include <cub/block/block_scan.cuh>
+
+#include "cuda/device/gpu.h"
+#include "tables/copy_out.h"
+
+/* Items that each thread looks at, in SPARSE. With one in five to be done a list has nearly one for each thread. */
+#define BH_SPARSE_EACH 4u
+#define BH_SPARSE_ITEMS (BH_SPARSE_EACH * BH_CUDA_BLOCK)
+
+/* Does those of the block's items that want it: `wants` tells of an item whether, `work` does it. */
+template <typename wanting, typename works>
+static __device__ __forceinline__ void bh_cuda_sparse(uint64_t items, wanting wants, works work)
+{
+    __shared__ uint16_t list[BH_SPARSE_ITEMS];
+    __shared__ uint32_t listed;
+    const uint64_t first = blockIdx.x * (uint64_t)BH_SPARSE_ITEMS;
+    uint32_t i;
+
+    if (threadIdx.x == 0)
+        listed = 0;
+    __syncthreads();
+    for (i = threadIdx.x; i < BH_SPARSE_ITEMS; i += BH_CUDA_BLOCK)
+        if (first + i < items && wants(first + i))
+            list[atomicAdd(&listed, 1)] = (uint16_t)i;
+    __syncthreads();
+    for (i = threadIdx.x; i < listed; i += BH_CUDA_BLOCK)
+        work(first + list[i]);
+}
+
+/* A slot's index has five bits in the list. */
+#define BH_COPY_SLOTS_MOST 32u
+
+/* Copies the part of the block's number: `exported` tells the slots of a bucket that are to be exported, and `copy` copies
+ * the pair of a slot to a place of the output. */
+template <typename exporting, typename copies>
+static __device__ __forceinline__ void bh_cuda_copy_part(bh__export *job, exporting exported,
+                                                         copies copy)
+{
+    typedef cub::BlockScan<uint32_t, BH_EXPORT_PART_FAR> scan;
+    __shared__ typename scan::TempStorage scanning;
+    __shared__ uint16_t list[BH_EXPORT_PART_FAR * BH_COPY_SLOTS_MOST];
+    __shared__ uint64_t places;
+    const bh_export_part part = bh_export_part_of(job, blockIdx.x);
+    const uint64_t own = part.begin + threadIdx.x;
+    uint32_t used = own < part.end ? exported(&part, own) : 0;
+    uint32_t at, all, most, i;
+
+    scan(scanning).ExclusiveSum(bh_count(used), at, all);
+    for (; used; used &= used - 1)
+        list[at++] = (uint16_t)(threadIdx.x * BH_COPY_SLOTS_MOST + bh_first(used));
+    if (threadIdx.x == 0)
+        places = bh_take64(&job->taken, all);
+    __syncthreads();
+    most = places >= job->room        ? 0
+           : job->room - places < all ? (uint32_t)(job->room - places)
+                                      : all;
+    for (i = threadIdx.x; i < most; i += BH_EXPORT_PART_FAR)
+        copy(&part, part.begin + list[i] / BH_COPY_SLOTS_MOST, list[i] % BH_COPY_SLOTS_MOST,
+             places + i);
+    if (threadIdx.x == 0 && most < all)
+        bh_export_stop(job, &part, part.begin + list[most] / BH_COPY_SLOTS_MOST,
+                       list[most] % BH_COPY_SLOTS_MOST);
+}
+
+#endif
