@@ -52,7 +52,7 @@ BH_FN bh_region BH_NODES(region)(const bh__slice *slice, const BH_NODES(op) * op
     bh_region region = {g->nodes + op->node * BH_DESIGN_REGION, BH_DESIGN_REGION, BH_TIER_NEAR};
 
     if (bh_nodes_is_odd(op->node))
-        region.bytes = BH_DESIGN_REGION / 2;
+        region.bytes = BH_DESIGN_REGION / 4; /* (halves of 128 bytes are copied) */
     return region;
 }
 
