@@ -124,9 +124,10 @@ void run_gpu_growth(bench *b)
     const uint64_t n = s->keys;
     result results[RESULTS] = {
         [IN_ONE] = {EXPERIMENT, .name = "insert, growing, one call", .op = "insert", .hit_rate = 0,
-                    .figure = "of insert, reserved", .bar = gpu_bar(b, BH_DYCUCKOO, 0.4)},
+                    .figure = "of insert, reserved", .bar = gpu_bar(b, BH_DYCUCKOO, 0.6)},
         [IN_CALLS] = {EXPERIMENT, .name = "insert, growing, calls of 2^20", .op = "insert",
-                      .hit_rate = 0, .figure = "of the same calls, reserved"},
+                      .hit_rate = 0, .figure = "of the same calls, reserved",
+                      .bar = gpu_bar(b, BH_DYCUCKOO, 0.5)},
         [FIND] = {EXPERIMENT, .name = "find, grown", .op = "find", .hit_rate = 1,
                   .figure = "of find, reserved"},
         [MISS] = {EXPERIMENT, .name = "miss, grown", .op = "find", .hit_rate = 0,
