@@ -549,7 +549,7 @@ static void run_size(bench *b, uint64_t n)
         each[0][MISS].bar = gpu_bar(b, BH_DYCUCKOO, 0.6);
         each[0][INSERT].bar = gpu_bar(b, BH_DYCUCKOO, 0.6);
         results[SORT].bar = gpu_bar(b, BH_HASHFIGHT, 0.5);
-        results[EXPORT].bar = 0.5;
+        results[EXPORT].bar = gpu_bar(b, BH_DYCUCKOO, 0.5);
     }
     for (repetition = 0; repetition < s->repetitions; repetition++)
         run_repetition(&w, repetition);
