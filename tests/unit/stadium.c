@@ -165,7 +165,7 @@ static void erased_tickets(void **state)
     for (int w = 0; w < TEST_WIDTHS; w++) {
         for (size_t p = 0; p < TEST_COUNT(probes); p++) {
             const test_widths widths = test_all_widths[w];
-            const uint64_t n = test_scaled(60000), part = n / 8;
+            const uint64_t part = test_scaled(60000) / 8, n = 8 * part;
             bh_table_options options = options_of(widths, n);
             bh_table *table = NULL;
             board before, after;
