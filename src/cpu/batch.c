@@ -133,25 +133,19 @@ static int take_slice(call *c, worker *w)
     return 1;
 }
 
-/* With less room than for so many full slices, a slice of different operations takes room for its insertions alone. */
-#define SCARCE_SLICES 64u
-
 /* Of one operation, in a sum over all of them: 1 if it is ops[i] and inserts nothing. So a compiler compares vectors. */
 #define INSERTS_NOTHING(op, present, absent, reads, writes, joins)                                 \
     +((absent) != BH_INSERTED && ops[i] == (op))
 
 /* How many keys a slice may insert. If slices took room for elements that insert nothing, others would find none in a table
  * that is nearly full, and stall, though erasures make room all the time. */
-static uint64_t may_insert(const bh_table *table, const bh__slice *slice)
+static uint32_t may_insert(const bh__slice *slice)
 {
-    const uint64_t room = bh__atomic_load(&table->room, __ATOMIC_RELAXED);
     const uint8_t *ops = slice->ops;
     uint32_t others = 0, i;
 
-    if (slice->listed)
-        return slice->listed;
-    if (!ops || room >= (uint64_t)SCARCE_SLICES * BH_SLICE_MOST)
-        return slice->count;
+    if (slice->listed || !ops)
+        return slice->listed ? slice->listed : slice->count;
     for (i = 0; i < slice->count; i++)
         others += (uint32_t)(0 BH_OPS_ROWS(INSERTS_NOTHING));
     return slice->count - others;
@@ -175,7 +169,7 @@ static int run_slice(call *c, worker *w)
     }
     slice->geometry = table->policy->geometry(table);
     if (c->takes_room)
-        slice->room = bh__room_take(table, may_insert(table, slice));
+        slice->room = bh__room_take(table, may_insert(slice));
     slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table);
     slice->looks = looks = bh__looks_take(table);
     c->kernel(slice);
