@@ -3,8 +3,8 @@
  * its block; then the threads of the block do what is listed, side by side. So threads of a warp are never idle because
  * others have more to do.
  *
- * SPARSE: the list has the items in which there is anything to do. (A table that doubled a subtable spent half of its
- * time in threads that waited for the one in five that had a key to move.)
+ * SPARSE: the list has the items in which there is anything to do. (Half of what it cost a DyCuckoo table
+ * to grow was threads that waited for the few whose buckets had keys to bring home.)
  *
  * PARTS: pairs are copied out of an array of buckets (tables/copy_out.h). The list has the slots that are in use:
  *
@@ -23,7 +23,7 @@
 #include "cuda/device/gpu.h"
 #include "tables/copy_out.h"
 
-/* Items that each thread looks at, in SPARSE. With one in five to be done a list has nearly one for each thread. */
+/* Items that each thread looks at, in SPARSE. So a list has about one for each thread where one item in four is to be done. */
 #define BH_SPARSE_EACH 4u
 #define BH_SPARSE_ITEMS (BH_SPARSE_EACH * BH_CUDA_BLOCK)
 

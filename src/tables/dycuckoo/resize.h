@@ -139,7 +139,7 @@ BH_FN int BH_DY(is_from)(const bh_dy_resize *split, uint64_t line, uint32_t slot
     return (split->geometry->pair[*pair] & 15u) == split->subtable;
 }
 
-/* Whether BH_DY_PASS_HOME has anything to do in a bucket: in one of five, when a table grows. */
+/* Whether BH_DY_PASS_HOME has anything to do in a bucket: in few of them. */
 BH_FN int BH_DY(bring_home_wants)(const void *argument, uint64_t item)
 {
     const bh_dy_resize *split = (const bh_dy_resize *)argument;
