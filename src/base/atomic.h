@@ -33,6 +33,11 @@ void bh__sim_let_go(void);
     } while (0)
 #endif
 
+/* Of numbers that only advise: whatever another thread has stored there, what follows is right. So a build for tests need not
+ * run other threads in between. */
+#define bh__advice_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define bh__advice_store(p, value) __atomic_store_n((p), (value), __ATOMIC_RELAXED)
+
 #define bh__atomic_load(p, order) (bh__shared_access(), __atomic_load_n((p), (order)))
 #define bh__atomic_store(p, value, order)                                                          \
     (bh__shared_change(), __atomic_store_n((p), (value), (order)))

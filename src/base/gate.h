@@ -64,6 +64,12 @@ typedef struct bh__presence {
 /* The calling thread's; never NULL. (__thread: _Thread_local is not C++, in which this is included, too.) */
 extern __thread bh__presence *bh__presence_own;
 
+/* Whether a thread's presence is its own as long as it lives; 0: those that have none share it. */
+static inline int bh__presence_is_own(const bh__presence *presence)
+{
+    return bh__atomic_load(&presence->taken, __ATOMIC_RELAXED) != 0;
+}
+
 /* Prepares what a thread needs to take a presence and to give it back at its end, and what a child process needs.
  * Answers 0, or anything else where the system refuses: then no gate may allow presence. */
 int bh__presences_prepare(void);

@@ -28,12 +28,13 @@
 #include "cpu/backend.h"
 
 #include "base/atomic.h"
+#include "cpu/bias.h"
 #include "cpu/sorted.h"
 #include "cpu/ways.h"
 #include "storage/temporary.h"
 
 typedef struct worker {
-    uint32_t waiting;   /* it has a slice and found the gate closed */
+    uint32_t waiting;   /* it has a slice and was not let in */
     bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
     uint16_t list[BH_SLICE_MOST];
@@ -49,6 +50,7 @@ typedef struct call {
     uint64_t next;      /* first element that no worker has taken; may be beyond the last one */
     uint64_t chunk;     /* elements that a worker sorts at a time */
     uint32_t takes_room;
+    uint32_t changes; /* it is not of lookups alone */
     uint32_t ordered;
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
@@ -151,35 +153,64 @@ static uint32_t may_insert(const bh__slice *slice)
     return slice->count - others;
 }
 
-/* Runs a worker's slice; answers 0 when the gate was closed and nothing was done. */
+/* Passes the gate for a slice. Answers 0, the gate not passed, where a task would have to wait: it is closed, or another
+ * thread changes the table without locks. */
+static int enter(call *c, bh__presence **presence)
+{
+    bh_table *table = c->table;
+
+    for (;;) {
+        if (!bh__gate_try_shared(&table->gate, presence)) {
+            if (c->in_tasks)
+                return 0;
+            bh__gate_enter_shared(&table->gate, presence, &c->backend->system);
+        }
+        if (!c->changes || !bh__bias_is_elsewhere(table, bh__presence_own))
+            return 1;
+        bh__gate_leave_shared(&table->gate, *presence);
+        if (c->in_tasks)
+            return 0;
+        bh__bias_end(table);
+    }
+}
+
+/* Runs a worker's slice; answers 0 when it was not let in and nothing was done. */
 static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
+    bh__presence *const own = bh__presence_own;
     bh__presence *presence;
-    uint64_t looks;
+    uint64_t looks = 0;
+    int favour = 0;
 
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->reasons = slice->moved = 0;
     slice->room = 0;
-    if (!bh__gate_try_shared(&table->gate, &presence)) {
-        if (c->in_tasks)
-            return 0;
-        bh__gate_enter_shared(&table->gate, &presence, &c->backend->system);
-    }
+    if (!enter(c, &presence))
+        return 0;
     slice->geometry = table->policy->geometry(table);
-    if (c->takes_room)
-        slice->room = bh__room_take(table, may_insert(slice));
     slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table);
-    slice->looks = looks = bh__looks_take(table);
+    if (c->changes)
+        slice->hints |= bh__bias_hint(table, own);
+    if (c->takes_room) {
+        slice->room = bh__room_take(table, may_insert(slice), slice->hints);
+        looks = bh__looks_take(table, slice->hints);
+    }
+    slice->looks = looks;
     c->kernel(slice);
-    bh__looks_give(table, looks, slice->looks);
+    if (c->takes_room)
+        bh__looks_give(table, looks, slice->looks, slice->hints);
     bh__slice_settle(table, slice);
+    if (c->changes && !c->in_tasks && !(slice->hints & BH_HINT_BIASED))
+        favour = bh__bias_note(table, own, slice->listed ? slice->listed : slice->count);
     if (slice->erased && bh__keys_settled(table) < table->min_keys) {
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
         bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }
     bh__gate_leave_shared(&table->gate, presence);
+    if (favour)
+        bh__bias_take(table, own);
     return 1;
 }
 
@@ -262,6 +293,8 @@ static void run_call(call *c, uint32_t workers)
     do {
         c->stopped = 0;
         c->shrink = 0;
+        if (c->in_tasks && c->changes && bh__bias_is_anywhere(c->table))
+            bh__bias_end(c->table);
         if (workers == 1)
             work(c, 0);
         else
@@ -313,21 +346,27 @@ static bh_status run_workers(call *c, bh__cpu_way way, uint64_t workers)
  *
  * Other slices take room for new keys and looks before they run, and give back what is left: four locked
  * instructions, as dear as the rest of such a call. An element that finds its key needs no room, so it
- * first runs without, and again, with room, if that was missing. Its looks are charged when it has made them:
+ * first runs without, and again, with room, if that was missing. (Where the table is biased to this thread nothing is locked,
+ * and room is taken at once.) Its looks are charged when it has made them:
  * the allowance may be overdrawn by a search of each thread, which is bounded by itself.
  */
 static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
     void (*const kernel)(bh__slice * slice) = table->kernels->slice[BH_SLICE_MIXED];
-    const int takes_room = bh__takes_room(batch);
-    bh__presence *presence;
+    const int takes_room = bh__takes_room(batch), changes = bh__cpu_is_change(batch);
+    bh__presence *presence, *own;
     uint16_t list[1];
     bh__slice slice;
     uint64_t looks = 0;
-    int shrinks;
+    int shrinks, favour = 0;
 
     if (!bh__gate_try_shared(&table->gate, &presence))
         return 0;
+    own = presence ? presence : bh__presence_own;
+    if (changes && bh__bias_is_elsewhere(table, own)) {
+        bh__gate_leave_shared(&table->gate, presence);
+        return 0;
+    }
     if (takes_room)
         looks = bh__looks_allowed(table);
     if (looks > BH_SLICE_MOST && looks != BH_LOOKS_FREE)
@@ -346,21 +385,32 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.op = (uint8_t)batch->op;
     slice.ordered = 1;
     slice.moved = 0;
-    slice.hints = bh__hints_of(table);
+    slice.hints = bh__hints_of(table) | (changes ? bh__bias_hint(table, own) : 0);
     slice.reasons = 0;
     slice.looks = looks;
-    slice.room = 0;
+    slice.room =
+        takes_room && (slice.hints & BH_HINT_BIASED) ? bh__room_take(table, 1, slice.hints) : 0;
     slice.inserted = slice.erased = slice.assigned = 0;
     kernel(&slice);
-    if (slice.stalled && takes_room && (slice.room = bh__room_take(table, 1)) != 0)
+    if (!changes) {
+        bh__target_note(table, slice.target);
+        bh__gate_leave_shared(&table->gate, presence);
+        return 1;
+    }
+    if (slice.stalled && takes_room && !slice.room &&
+        (slice.room = bh__room_take(table, 1, slice.hints)) != 0)
         kernel(&slice);
     if (looks != BH_LOOKS_FREE)
-        bh__looks_spend(&table->allowance[1], looks - slice.looks);
+        bh__looks_spend(&table->allowance[1], looks - slice.looks, slice.hints);
     bh__slice_settle(table, &slice);
+    if (!(slice.hints & BH_HINT_BIASED))
+        favour = bh__bias_note(table, own, 1);
     shrinks = slice.erased && bh__keys_settled(table) < table->min_keys;
     bh__gate_leave_shared(&table->gate, presence);
     if (shrinks)
         shrink(table);
+    if (favour)
+        bh__bias_take(table, own);
     return !slice.stalled;
 }
 
@@ -377,6 +427,7 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
     c.batch = batch;
     c.next = 0;
     c.takes_room = (uint32_t)bh__takes_room(batch);
+    c.changes = (uint32_t)bh__cpu_is_change(batch);
     c.ordered = course->way == BH_CPU_IN_ORDER || course->way == BH_CPU_LONE;
     c.kernel = table->kernels->slice[course->kind];
     c.growth = growth;

@@ -259,9 +259,11 @@ BH_FN uint32_t BH_DESIGN(clear_moved)(bh__slice *shared, bh__slice *slice,
 
 /* Round 0 of elements that all do `kind`, another operation than looking up; see look_up_all. Where `kind` is a constant
  * `unrolled` is 1: each member of a group has a text of its own. The slice moves along with the groups, so that in such a
- * text the member's place is a constant. */
+ * text the member's place is a constant. `biased`, a constant too, is 0 or BH_HINT_BIASED as the slice's hints say, so that no
+ * key asks. */
 BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front) *shared_front,
-                                     uint32_t kind, int unrolled, uint32_t total, uint16_t *left)
+                                     uint32_t kind, int unrolled, uint32_t biased, uint32_t total,
+                                     uint16_t *left)
 {
     const BH_OF_DESIGN(front) front = *shared_front;
     bh__slice slice = *shared;
@@ -274,6 +276,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     BH_DESIGN(changes) trail;
     uint32_t aimed = 0, first, count = 0, i;
 
+    slice.hints = (slice.hints & ~BH_HINT_BIASED) | biased;
     BH_DESIGN(begin_changes)(&trail);
     for (; aimed < total && aimed <= BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
         BH_DESIGN(aim)(&front, keys + aimed, 0, aiming++);
@@ -410,6 +413,15 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIG
 
 #endif
 
+/* The same for a constant `kind`. */
+BH_FN uint32_t BH_DESIGN(change_kind)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                      uint32_t kind, uint32_t total)
+{
+    if (BH_IS_BIASED(slice->hints))
+        return BH_DESIGN(change_all)(slice, front, kind, 1, BH_HINT_BIASED, total, slice->list);
+    return BH_DESIGN(change_all)(slice, front, kind, 1, 0, total, slice->list);
+}
+
 /* Round 0 of a whole slice. Writes the names of elements that are left to slice->list, and answers how many. */
 BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
                                     uint32_t kind)
@@ -427,12 +439,12 @@ BH_FN uint32_t BH_DESIGN(run_whole)(bh__slice *slice, const BH_OF_DESIGN(front) 
                         ? BH_DESIGN(look_up_all)(slice, front, 0, 0, at, slice->list)
                         : BH_DESIGN(look_up_all)(slice, front, 1, 0, at, slice->list);
         break;
-    case BH_INSERT:
-        count = BH_DESIGN(change_all)(slice, front, BH_INSERT, 1, at, slice->list);
-        break;
-    case BH_ERASE: count = BH_DESIGN(change_all)(slice, front, BH_ERASE, 1, at, slice->list); break;
-    case BH_ADD: count = BH_DESIGN(change_all)(slice, front, BH_ADD, 1, at, slice->list); break;
-    default: count = BH_DESIGN(change_all)(slice, front, kind, 0, at, slice->list);
+    case BH_INSERT: count = BH_DESIGN(change_kind)(slice, front, BH_INSERT, at); break;
+    case BH_ERASE: count = BH_DESIGN(change_kind)(slice, front, BH_ERASE, at); break;
+    case BH_ADD: count = BH_DESIGN(change_kind)(slice, front, BH_ADD, at); break;
+    default:
+        count = BH_DESIGN(change_all)(slice, front, kind, 0, slice->hints & BH_HINT_BIASED, at,
+                                      slice->list);
     }
     for (; at < slice->count; at++)
         slice->list[count++] = (uint16_t)at;

@@ -93,7 +93,7 @@ BH_FN uint64_t bh_given(const bh__slice *slice, uint32_t op, uint32_t value_byte
 }
 
 /* Assigns or joins what an element brings to the value of its key, at p, without a lock: others may do so
- * meanwhile. */
+ * meanwhile, if the slice is not the only writer. */
 BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes, unsigned char *p,
                            uint32_t at)
 {
@@ -103,9 +103,13 @@ BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes, 
     if (!value_bytes)
         return;
     value = bh_given(slice, op, value_bytes, at);
-    if (BH_OP_REDUCES(op))
+    if (BH_OP_REDUCES(op) && !BH_IS_BIASED(slice->hints)) {
         bh_join_there(op, value_bytes, p, value);
-    else if (value_bytes == 4)
+        return;
+    }
+    if (BH_OP_REDUCES(op))
+        value = bh_join(op, value_bytes, value_bytes == 4 ? bh_load32(p) : bh_load64(p), value);
+    if (value_bytes == 4)
         bh_write32(p, (uint32_t)value);
     else
         bh_write64(p, value);

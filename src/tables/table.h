@@ -89,8 +89,11 @@ typedef struct bh__scratch {
 #define BH_HINT_AT_ONCE 128u
 /* A kernel of a GPU, all of whose elements insert, needs no locks for most of them (BH_DESIGN_CLAIMS). */
 #define BH_HINT_CLAIMS 256u
+/* On cores: nobody else changes the table while this slice runs, so nothing need be locked. Lookups may run beside it. */
+#define BH_HINT_BIASED 512u
 
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
+#define BH_IS_BIASED(hints) (BH_RUNS_BIASED && ((hints)&BH_HINT_BIASED))
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */
@@ -345,6 +348,12 @@ struct bh_table {
     uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
     uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
 
+    /* On cores, see cpu/bias.h. */
+    bh__presence
+        *biased_to; /* changed with the gate held alone: whose changes take no locks; or NULL */
+    bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
+    uint64_t changed_in_a_row; /* elements of those */
+
     /* Changed only with the gate held alone. */
     uint64_t slots;
     uint64_t max_keys;
@@ -436,30 +445,43 @@ bh_design bh__design_chosen(void);
  * public header; 0 behind the last. */
 bh_design bh__design_at(uint32_t i, const char **name);
 
-/* Takes up to `wanted` from a number that several slices share; nothing where that number is 0 or, as a
- * signed one, negative. */
-static inline uint64_t bh__take(uint64_t *from, uint64_t wanted)
+/* Adds to a number that slices of changes share. `hints` are those of the slice: where there is no other one
+ * (BH_HINT_BIASED) no locked instruction is needed. */
+static inline void bh__tally(uint64_t *to, uint64_t more, uint32_t hints)
+{
+    if (hints & BH_HINT_BIASED)
+        bh__atomic_store(to, bh__atomic_load(to, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
+    else
+        bh__atomic_add(to, more, __ATOMIC_RELAXED);
+}
+
+/* Takes up to `wanted` from such a number; nothing where it is 0 or, as a signed one, negative. */
+static inline uint64_t bh__take(uint64_t *from, uint64_t wanted, uint32_t hints)
 {
     uint64_t left = bh__atomic_load(from, __ATOMIC_RELAXED);
     uint64_t taken;
 
     do {
         taken = (int64_t)left <= 0 ? 0 : left < wanted ? left : wanted;
+        if (hints & BH_HINT_BIASED) {
+            bh__atomic_store(from, left - taken, __ATOMIC_RELAXED);
+            break;
+        }
     } while (taken &&
              !bh__atomic_swap_if(from, &left, left - taken, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return taken;
 }
 
 /* bh__take from the room for new keys; bh__room_give gives back what was not used. */
-static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted)
+static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted, uint32_t hints)
 {
-    return bh__take(&table->room, wanted);
+    return bh__take(&table->room, wanted, hints);
 }
 
-static inline void bh__room_give(bh_table *table, uint64_t unused)
+static inline void bh__room_give(bh_table *table, uint64_t unused, uint32_t hints)
 {
     if (unused)
-        bh__atomic_add(&table->room, unused, __ATOMIC_RELAXED);
+        bh__tally(&table->room, unused, hints);
 }
 
 /* The kind of slice that a call's elements run in when they are as if concurrent. */
@@ -559,7 +581,7 @@ static inline uint64_t bh__looks_allowed(bh_table *table)
 }
 
 /* Adds to both allowances the looks that changes have earned. */
-static inline void bh__looks_earn(bh_table *table, uint64_t looks)
+static inline void bh__looks_earn(bh_table *table, uint64_t looks, uint32_t hints)
 {
     uint32_t i;
 
@@ -568,31 +590,31 @@ static inline void bh__looks_earn(bh_table *table, uint64_t looks)
         const int64_t missing = (int64_t)(a->most - bh__atomic_load(&a->left, __ATOMIC_RELAXED));
 
         if (missing > 0)
-            bh__atomic_add(&a->left, looks < (uint64_t)missing ? looks : (uint64_t)missing,
-                           __ATOMIC_RELAXED);
+            bh__tally(&a->left, looks < (uint64_t)missing ? looks : (uint64_t)missing, hints);
     }
 }
 
 /* Takes looks for a slice, at most one for each element of a full slice, so that other slices have some
  * too; bh__looks_give gives back those that it has not made. Searches that are not charged have as many
  * as they want. */
-static inline uint64_t bh__looks_take(bh_table *table)
+static inline uint64_t bh__looks_take(bh_table *table, uint32_t hints)
 {
     bh__allowance *a = bh__allowance_of(table);
 
-    return a == table->allowance ? bh__looks_allowed(table) : bh__take(&a->left, BH_SLICE_MOST);
+    return a == table->allowance ? bh__looks_allowed(table)
+                                 : bh__take(&a->left, BH_SLICE_MOST, hints);
 }
 
-static inline void bh__looks_give(bh_table *table, uint64_t taken, uint64_t unused)
+static inline void bh__looks_give(bh_table *table, uint64_t taken, uint64_t unused, uint32_t hints)
 {
     if (taken != BH_LOOKS_FREE && unused)
-        bh__atomic_add(&table->allowance[1].left, unused, __ATOMIC_RELAXED);
+        bh__tally(&table->allowance[1].left, unused, hints);
 }
 
-static inline void bh__looks_spend(bh__allowance *a, uint64_t looks)
+static inline void bh__looks_spend(bh__allowance *a, uint64_t looks, uint32_t hints)
 {
     if (looks)
-        bh__atomic_subtract(&a->left, looks, __ATOMIC_RELAXED);
+        bh__tally(&a->left, 0 - looks, hints);
 }
 
 /* The hints of a slice that begins now: whether so many keys have been erased that homes may have room
@@ -606,21 +628,29 @@ static inline uint32_t bh__hints_of(const bh_table *table)
            (table->bytes[BH_TIER_NEAR] > BH_FAR_BYTES ? BH_HINT_FAR : 0);
 }
 
+/* Enters which target ran a slice. */
+static inline void bh__target_note(bh_table *table, const char *target)
+{
+    if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != target)
+        bh__atomic_store(&table->target, target, __ATOMIC_RELAXED);
+}
+
 /* Enters what a slice did into the table's counts. */
 static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
 {
+    const uint32_t hints = slice->hints;
     uint64_t difference = slice->inserted - slice->erased;
 
     if (difference)
-        bh__atomic_add(&table->keys, difference, __ATOMIC_RELAXED);
+        bh__tally(&table->keys, difference, hints);
     if (slice->erased)
-        bh__atomic_add(&table->erases, slice->erased, __ATOMIC_RELAXED);
+        bh__tally(&table->erases, slice->erased, hints);
     if (slice->inserted | slice->erased | slice->assigned | slice->moved)
-        bh__atomic_add(&table->changes, 1, __ATOMIC_RELAXED);
-    bh__looks_earn(table, slice->inserted * BH_LOOKS_OF_INSERT + slice->erased * BH_LOOKS_OF_ERASE);
-    bh__room_give(table, slice->room);
-    if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != slice->target)
-        bh__atomic_store(&table->target, slice->target, __ATOMIC_RELAXED);
+        bh__tally(&table->changes, 1, hints);
+    bh__looks_earn(table, slice->inserted * BH_LOOKS_OF_INSERT + slice->erased * BH_LOOKS_OF_ERASE,
+                   hints);
+    bh__room_give(table, slice->room, hints);
+    bh__target_note(table, slice->target);
 }
 
 #endif

@@ -7,6 +7,8 @@
  * every state of every design (sim/support/design.h), on one key or on two that have something to do with
  * each other: the same home, or one in the way of the other. Grow is bh_reserve of more keys than fit,
  * shrink is bh_compact; in some states inserts and erases do the same by themselves.
+ * In a table that is biased to the first fiber its changes, which take no locks there, meet lookups, changes that end the
+ * bias, and growth; what ends it, with one preemption less.
  * Each operation also meets itself without locks, as elements of one call do on a GPU (BH_HINT_ALIKE); in the build
  * sim_gpu by lanes (sim/support/lanes.h).
  * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
@@ -64,6 +66,7 @@ typedef struct meeting {
     uint8_t other_key;
     bool looks;
     uint8_t alike; // both are the same operation, and run as a GPU runs what is alike (scene.h)
+    uint8_t biased;
 } meeting;
 
 #define MEETINGS_MOST 16000u
@@ -143,6 +146,24 @@ static void list_alike(const meeting *like)
     }
 }
 
+/* The meetings of changes in a table that is biased to who makes them. */
+static void list_biased(const meeting *like)
+{
+    static const kind ones[] = {INSERT, REDUCE, ERASE};
+    static const kind others[] = {FIND, INSERT, GROW};
+    const scene_state *from = like->from;
+
+    for (uint32_t c = 0; c < TEST_COUNT(ones); c++) {
+        const kind one = ones[c];
+        for (uint32_t o = 0; o < TEST_COUNT(others); o++) {
+            add_meeting(like, one, from->subject, others[o], from->subject, false);
+            for (uint32_t i = 0; others[o] < GROW && from->others[i] != NONE; i++) {
+                add_meeting(like, one, from->subject, others[o], from->others[i], false);
+            }
+        }
+    }
+}
+
 static scene_call call_of(const scene_state *from, uint32_t fiber, kind what, uint8_t key)
 {
     scene_call call = {.what = SCENE_CALL, .count = 1};
@@ -175,6 +196,7 @@ static void explore(const meeting *m, uint32_t most_preemptions)
 
     s.design = (uint16_t)m->number;
     s.alike = m->alike;
+    s.biased = m->biased;
     s.fibers = 2;
     s.fiber[0].count = s.fiber[1].count = 1;
     s.fiber[0].call[0] = call_of(m->from, 0, m->one, m->one_key);
@@ -183,7 +205,8 @@ static void explore(const meeting *m, uint32_t most_preemptions)
         s.fiber[1].count = 2;
         s.fiber[1].call[1] = call_of(m->from, 1, FIND, m->other_key);
     }
-    most_preemptions -= m->looks || m->design->takes_turns;
+    // Ending the bias takes the gate alone, which has many schedules.
+    most_preemptions -= m->looks || m->design->takes_turns || (m->biased && m->other != FIND);
     if (!search_all(&s, most_preemptions, UINT64_MAX, &schedules, &failing)) {
         printf("%s and %s: design %d, %s\n", kind_names[m->one], kind_names[m->other],
                (int)m->number, m->from->name);
@@ -243,6 +266,12 @@ static void all_pairs(void **state)
                  like.alike++) {
                 list_alike(&like);
             }
+            like.alike = 0;
+            like.biased = 1;
+            if (like.design->heeds_alike && BH_BRINGS) {
+                list_biased(&like);
+            }
+            like.biased = 0;
         }
     }
     if (seconds == NULL) {

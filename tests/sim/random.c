@@ -198,6 +198,7 @@ static scene draw_scene(uint64_t seed)
     if (heeds_alike(s.design) && random_below(random, BH_BRINGS ? 6 : 2) == 0) {
         make_alike(random, &s);
     }
+    s.biased = !s.alike && random_below(random, 3) == 0;
     return s;
 }
 

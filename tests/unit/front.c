@@ -7,12 +7,14 @@
  * the tables hold at the end. Keys that are there, that are not, and both; calls that are no multiple of a
  * group; calls of different operations; calls that want no outcomes or no values; tables that grow meanwhile, with
  * few keys away from home and with many. Of DyCuckoo also all numbers of subtables, and keys and values side by side
- * and apart. Designs with a front of their own are held to the same.
+ * and apart. Designs with a front of their own are held to the same. Every other call finds a table that is not biased
+ * to the thread (cpu/bias.h), so its changes take locks.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/operations.h"
+#include "cpu/bias.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/tables.h"
@@ -82,6 +84,8 @@ static void both(const work *w, const uint8_t *mix, bh_op op, uint64_t from, uin
         w->whole.values[i] = w->parts.values[i] = (unsigned char)random_mix64(salt + i);
     memset(w->whole.outcomes, 0xee, n + 2 * EDGE);
     memset(w->parts.outcomes, 0xee, n + 2 * EDGE);
+    if (salt % 2 == 0)
+        bh__bias_end(w->whole.table);
     perform(w, &w->whole, mix, op, 0, n, values, outcomes);
     for (uint64_t first = 0; first < n; first += AT_ONCE)
         perform(w, &w->parts, mix, op, first, n - first < AT_ONCE ? n - first : AT_ONCE, values,

@@ -85,7 +85,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->stalled = stalled;
     job->parked[0] = c->names[2];
     job->parked[1] = c->names[3];
-    job->room = c->work.takes_room ? bh__room_take(table, count) : 0;
+    job->room = c->work.takes_room ? bh__room_take(table, count, 0) : 0;
     job->wanted = (uint64_t)c->wanted;
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
@@ -98,7 +98,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
     job->slice.moved = job->moved != 0;
     if (!error && allowance != table->allowance)
-        bh__looks_spend(allowance, looks_of(job));
+        bh__looks_spend(allowance, looks_of(job), 0);
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = again ? table->target : bh__schedule_name(c, job->schedule);
     bh__slice_settle(table, &job->slice);

@@ -51,17 +51,17 @@ BH_FN bh_region bh_da_region(const bh_da_geometry *g, uint64_t node)
 
 /* Takes a node from the stack; answers its address, 0 when there is none. One addition: thousands of threads
  * of a GPU that popped a list by compare-and-swap got a node each microsecond, all of them together. */
-BH_FN uint64_t bh_da_pop(const bh_da_geometry *g)
+BH_FN uint64_t bh_da_pop(uint32_t hints, const bh_da_geometry *g)
 {
     unsigned char *count = bh_da_at(g->nodes + BH_DA_TAKEN);
     uint64_t taken;
 
     if (bh_load64(count) >= g->nodes_most)
         return 0;
-    taken = bh_take64(count, 1);
+    taken = bh_take_in64(hints, count, 1);
     if (taken < g->nodes_most)
         return bh_da_node(g, g->first + taken);
-    bh_add64(count, 0 - (uint64_t)1);
+    (void)bh_take_in64(hints, count, 0 - (uint64_t)1);
     return 0;
 }
 

@@ -60,6 +60,7 @@
 #include "tables/effect.h"
 #include "tables/pair.h"
 #include "tables/table.h"
+#include "tables/writers.h"
 
 #define BH_DA(name) BH_NAME(bh_da_##name)
 #define BH_DA_IS_NARROW BH_DA_NARROW(BH_KEY_BYTES, BH_VALUE_BYTES)

@@ -9,9 +9,10 @@
 typedef enum bh_da_state { BH_DA_WALK, BH_DA_LOCKED, BH_DA_PUT } bh_da_state;
 
 /* One try to lock the bucket of a first node, whose header was `header`. */
-BH_FN int bh_da_lock(uint64_t first, uint64_t header)
+BH_FN int bh_da_lock(uint32_t hints, uint64_t first, uint64_t header)
 {
-    return !(header & BH_DA_LOCK) && bh_swap_if64(bh_da_at(first), header, header | BH_DA_LOCK);
+    return !(header & BH_DA_LOCK) &&
+           bh_swap_in64(hints, bh_da_at(first), header, header | BH_DA_LOCK);
 }
 
 /* Unlocks a bucket whose first node, but for the lock, is as it should be. */
@@ -193,7 +194,7 @@ BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, ui
 {
     const int behind = op->node != op->first;
 
-    if (!bh_da_lock(op->first, behind ? bh_load64(bh_da_at(op->first)) : header))
+    if (!bh_da_lock(slice->hints, op->first, behind ? bh_load64(bh_da_at(op->first)) : header))
         return BH_RETRY;
     if (behind)
         header = bh_load64(bh_da_at(op->node));
@@ -223,7 +224,7 @@ BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint6
 BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) *op, uint64_t header, BH_VALUE value)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-    const uint64_t node = bh_da_pop(g);
+    const uint64_t node = bh_da_pop(slice->hints, g);
     const uint32_t position = bh_first(g->positions);
 
     if (!node) {
@@ -275,7 +276,7 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     uint64_t header = bh_load64(bh_da_at(op->first)), last;
 
-    if (!bh_da_lock(op->first, header))
+    if (!bh_da_lock(slice->hints, op->first, header))
         return BH_RETRY;
     last = bh_load64(bh_da_at(op->node));
     if (bh_da_node(g, bh_da_link(header)) != op->node || bh_da_link(last)) {
@@ -297,7 +298,7 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
  * it has changed. */
 BH_FN bh_answer BH_DA(lock_missed)(const bh__slice *slice, BH_DA(op) *op, uint64_t header)
 {
-    if (!bh_da_lock(op->first, header))
+    if (!bh_da_lock(slice->hints, op->first, header))
         return BH_RETRY;
     /* A thread may have slept between its look and the swap while others changed the node again and again,
      * until its header was the same: so the node is looked at once more. */

@@ -153,11 +153,11 @@ BH_FN uint64_t BH_DY(act)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64
     return view->meta + BH_DY_CHANGE;
 }
 
-/* Does the operation to a pair that is there, with BH_HINT_ALIKE: no lock is taken. `home` is the key's home as
- * it was seen, where the pair is a guest in `line`; else NULL. An erasure clears the slot's bits in one access,
- * whose answer says whether another element of the same key was faster; the guest's counter at home is then
- * counted down in one access, too: as nothing is inserted meanwhile, a counter of 3 stays 3, and any other one
- * is as large as there are guests. */
+/* Does the operation to a pair that is there, without a lock: with BH_HINT_ALIKE or, but for erasures, where nobody else
+ * changes the table. `home` is the key's home as it was seen, where the pair is a guest in `line`; else NULL. An
+ * erasure clears the slot's bits in one access, whose answer says whether another element of the same key was
+ * faster; the guest's counter at home is then counted down in one access, too: as nothing is inserted meanwhile, a
+ * counter of 3 stays 3, and any other one is as large as there are guests. */
 BH_FN void BH_DY(act_alike)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                             const BH_DY(view) *view, const BH_DY(view) *home)
 {

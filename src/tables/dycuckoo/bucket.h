@@ -183,11 +183,13 @@ BH_FN uint32_t BH_DY(slot_of)(uint32_t match)
     return bh_first(match) - BH_DY_USED_SHIFT;
 }
 
-/* Locks a bucket as it was seen, which was unlocked; answers 0 when it has changed. (Where nobody else writes, no lock
- * is needed.) An addition sets the bit in one instruction, whose result lies in another register. */
-BH_FN int BH_DY(lock)(uint64_t line, const BH_DY(view) *view)
+/* Locks a bucket as it was seen, which was unlocked; answers 0 when it has changed. Where nobody else writes, no lock
+ * is needed: readers see each change when its meta word is stored. An addition sets the bit in one instruction, whose result
+ * lies in another register. */
+BH_FN int BH_DY(lock)(const bh__slice *slice, uint64_t line, const BH_DY(view) *view)
 {
-    return BH_QUIET || bh_swap_if64(bh_dy_at(line), view->meta, view->meta + BH_DY_LOCK);
+    return BH_QUIET || BH_IS_BIASED(slice->hints) ||
+           bh_swap_if64(bh_dy_at(line), view->meta, view->meta + BH_DY_LOCK);
 }
 
 BH_FN int BH_DY(full)(uint64_t meta)

@@ -56,7 +56,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
     }
     slice->listed = slice->stalled;
     slice->inserted = slice->erased = slice->assigned = 0;
-    slice->room = bh__room_take(table, slice->listed);
+    slice->room = bh__room_take(table, slice->listed, 0);
     slice->geometry = &bh__dy_of(table)->geometry;
     /* The pass itself looks further than operations do. */
     slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table) | BH_HINT_LATER |
@@ -73,7 +73,7 @@ static int place(bh_table *table, bh__slice *slice, int final, bh_status *why)
         slice->refused = slice->stalled;
         *why = bh__dy_refused("to place keys");
     }
-    bh__looks_spend(allowance, charged ? looks - slice->looks : slice->vain);
+    bh__looks_spend(allowance, charged ? looks - slice->looks : slice->vain, 0);
     bh__slice_settle(table, slice);
     return ran;
 }

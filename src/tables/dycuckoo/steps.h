@@ -77,7 +77,8 @@ BH_FN bh_answer BH_DY(at_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, u
 {
     if (!BH_DY(look)(line, op->key, view))
         return BH_RETRY;
-    if (view->match && BH_IS_ALIKE(slice)) {
+    if (view->match &&
+        (BH_IS_ALIKE(slice) || (!BH_OP_ERASES(kind) && BH_IS_BIASED(slice->hints)))) {
         BH_DY(act_alike)(slice, op, kind, line, view, 0);
         return BH_DONE;
     }
@@ -91,7 +92,7 @@ BH_FN bh_answer BH_DY(at_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, u
         if (BH_DY(full)(view->meta) || !slice->room || (may_go && BH_DY(rather_away)(slice, op)))
             return BH_NEXT;
     }
-    if (!BH_DY(lock)(line, view))
+    if (!BH_DY(lock)(slice, line, view))
         return BH_RETRY;
     bh_dy_unlock(line, view->match ? BH_DY(act)(slice, op, kind, line, view)
                                    : BH_DY(insert)(slice, op, kind, line, view->meta, 0));
@@ -146,13 +147,13 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
             return BH_RETRY;
         return slice->room ? BH_DY(begin_search)(slice, op, next) : BH_DY(no_room)(slice);
     }
-    if (!BH_DY(lock)(op->home, &home))
+    if (!BH_DY(lock)(slice, op->home, &home))
         return BH_RETRY;
     if (home.match) {
         bh_dy_unlock(op->home, BH_DY(act)(slice, op, kind, op->home, &home));
         return BH_DONE;
     }
-    if (!BH_DY(lock)(line, &other)) {
+    if (!BH_DY(lock)(slice, line, &other)) {
         bh_dy_unlock(op->home, home.meta);
         return BH_RETRY;
     }

@@ -159,7 +159,7 @@ BH_FN int bh_st_is_bound(const bh_st_part *part, uint64_t line, uint64_t steps)
 
 /* Sees to it that the bound at an address is at least so much; answers 0 when others changed bounds beside it: try
  * again. */
-BH_FN int bh_st_raise_at(uint64_t bound, uint64_t steps)
+BH_FN int bh_st_raise_at(uint32_t hints, uint64_t bound, uint64_t steps)
 {
     unsigned char *bounds = bh_st_at(bound & ~7ull);
     const uint32_t shift = (uint32_t)(bound % 8) * 8;
@@ -168,13 +168,13 @@ BH_FN int bh_st_raise_at(uint64_t bound, uint64_t steps)
 
     if ((before >> shift & 255) >= wanted)
         return 1;
-    return bh_swap_if64(bounds, before, (before & ~(255ull << shift)) | wanted << shift);
+    return bh_swap_in64(hints, bounds, before, (before & ~(255ull << shift)) | wanted << shift);
 }
 
 /* The same for the bound of a line. */
-BH_FN int bh_st_raise(const bh_st_part *part, uint64_t line, uint64_t steps)
+BH_FN int bh_st_raise(uint32_t hints, const bh_st_part *part, uint64_t line, uint64_t steps)
 {
-    return bh_st_raise_at(part->bounds + line, steps);
+    return bh_st_raise_at(hints, part->bounds + line, steps);
 }
 
 /* A lock and a stamp, side by side: of a key, and of a word of a board. */
@@ -188,9 +188,9 @@ BH_FN unsigned char *bh_st_stamp_of(const bh_st_geometry *g, uint64_t word)
     return bh_st_at(g->locks + (word / 8 & g->lock_mask) * 16 + 8);
 }
 
-BH_FN int bh_st_lock(unsigned char *lock)
+BH_FN int bh_st_lock(uint32_t hints, unsigned char *lock)
 {
-    return bh_load64(lock) == 0 && bh_swap_if64(lock, 0, 1);
+    return bh_load64(lock) == 0 && bh_swap_in64(hints, lock, 0, 1);
 }
 
 BH_FN void bh_st_unlock(unsigned char *lock)

@@ -145,7 +145,7 @@ BH_FN bh_answer BH_ST(put)(bh__slice *slice, BH_ST(op) * op, uint32_t kind)
     (BH_ST(slot)(g, op, op->bit), op->key, (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, op->at));
     if (g->far)
         bh_fence_far();
-    bh_release_add64(bh_st_at(op->word), 1ull << op->bit);
+    bh_release_add_in64(slice->hints, bh_st_at(op->word), 1ull << op->bit);
     if (g->turnover && op->state != BH_ST_ALONE)
         bh_st_unlock(bh_st_lock_of(g, &op->hash));
     slice->inserted++;
@@ -160,11 +160,13 @@ BH_FN bh_answer BH_ST(claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, ui
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
     const uint32_t was = bh_st_ticket(g, word, bit);
 
-    if (!bh_swap_if64(bh_st_at(at), word, word + ((uint64_t)(op->ready - 1u - was) << bit)))
+    if (!bh_swap_in64(slice->hints, bh_st_at(at), word,
+                      word + ((uint64_t)(op->ready - 1u - was) << bit)))
         return BH_RETRY;
     /* A reader that has seen the slot's last key may not have read its value yet. */
     if (!BH_ST_IS_NARROW && !BH_QUIET && was == BH_ST_ERASED)
-        (void)bh_take64(bh_st_stamp_of(g, at), 1); /* by this very lane, which then publishes */
+        (void)bh_take_in64(slice->hints, bh_st_stamp_of(g, at),
+                           1); /* by this very lane, which then publishes */
     op->word = at;
     op->bit = (uint8_t)bit;
     slice->room--;
@@ -185,7 +187,8 @@ BH_FN bh_answer BH_ST(claim_fresh)(bh__slice *slice, BH_ST(op) * op, uint32_t ki
     if (!slice->room)
         return BH_ST(stall)(slice, BH_REASON_ROOM);
     /* Before anyone can look for the key. */
-    if (op->path.steps && !bh_st_raise(part, bh_st_home(g, part, &op->hash), op->path.steps))
+    if (op->path.steps &&
+        !bh_st_raise(slice->hints, part, bh_st_home(g, part, &op->hash), op->path.steps))
         return BH_RETRY;
     return BH_ST(claim)(slice, op, kind, op->word, word, bh_st_first(g, fresh), next);
 }
@@ -209,7 +212,7 @@ BH_FN bh_answer BH_ST(missed)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, b
         return BH_ST(stall)(slice, BH_REASON_ROOM);
     if (op->path.steps)
         return BH_ST(lock_later)(g, op, next);
-    if (!bh_st_lock(lock))
+    if (!bh_st_lock(slice->hints, lock))
         return BH_RETRY;
     word = bh_load64(bh_st_at(op->word));
     considered = bh_st_considered(g, &op->path);
@@ -248,7 +251,8 @@ BH_FN bh_answer BH_ST(claim_locked)(bh__slice *slice, BH_ST(op) * op, uint32_t k
         return BH_ST(stall)(slice, BH_REASON_ROOM);
     }
     /* A bound too high does no harm: the hole may be far before. */
-    if (!op->path.steps || bh_st_raise(part, bh_st_home(g, part, &op->hash), op->path.steps)) {
+    if (!op->path.steps ||
+        bh_st_raise(slice->hints, part, bh_st_home(g, part, &op->hash), op->path.steps)) {
         if (op->hole) {
             word = bh_load64(bh_st_at(op->hole));
             if (bh_st_ticket(g, word, op->hole_bit) == BH_ST_ERASED)
@@ -339,7 +343,8 @@ BH_FN void BH_ST(act)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uint64_t 
         slice->room++;
         slice->erased++;
         op->outcome = BH_ERASED;
-        bh_release_add64(bh_st_at(op->word), 0 - ((uint64_t)(op->ready - BH_ST_ERASED) << op->bit));
+        bh_release_add_in64(slice->hints, bh_st_at(op->word),
+                            0 - ((uint64_t)(op->ready - BH_ST_ERASED) << op->bit));
         return;
     }
     op->outcome = BH_ASSIGNED;
@@ -395,7 +400,7 @@ BH_FN bh_answer BH_ST(change)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, u
         return BH_DONE;
     }
     if (op->state != BH_ST_LOCKED) {
-        if (!bh_st_lock(lock))
+        if (!bh_st_lock(slice->hints, lock))
             return BH_RETRY;
         if (bh_st_ticket(g, bh_load64(bh_st_at(op->word)), op->bit) != op->ready ||
             BH_LOAD_KEY(bh_st_at(slot)) != op->key) {

@@ -409,12 +409,12 @@ BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, uint64_t line, uint64_t sl
 {
     const uint32_t at = in / 8 * 8;
 
-    if (!bh_swap_if64(bh_st_at(line + at), word,
+    if (!bh_swap_in64(f->slice.hints, bh_st_at(line + at), word,
                       word + ((uint64_t)(ready - 1 - was) << in % 8 * 8)))
         return 0;
     /* A reader that has seen the slot's last key may not have read its value yet. */
     if (!BH_ST_IS_NARROW && was == BH_ST_ERASED)
-        (void)bh_take64(bh_st_stamp_of(f->geometry, line + at), 1);
+        (void)bh_take_in64(f->slice.hints, bh_st_stamp_of(f->geometry, line + at), 1);
     f->slice.room--;
     BH_ST(add_visit)
     (&f->visits, slots + ((uint64_t)in << BH_ST_SHIFT),
@@ -432,7 +432,8 @@ BH_FN int BH_ST(claim_fresh_ticket)(BH_ST(front_state) * f, uint64_t line, uint6
     const uint32_t steps = bh_st_lines_of(mark) * BH_ST_WORDS + met / 8;
     const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
 
-    if (!f->slice.room || (word >> in % 8 * 8 & 255) || (steps && !bh_st_raise_at(bound, steps)))
+    if (!f->slice.room || (word >> in % 8 * 8 & 255) ||
+        (steps && !bh_st_raise_at(f->slice.hints, bound, steps)))
         return 0;
     return BH_ST(claim_ticket)(f, line, slots, in, word, 0, bh_st_ticket_of(mark), name);
 }
@@ -471,7 +472,7 @@ BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint32_t kind, uin
     bh_line board;
 
     /* Of a longer path all lines would have to be looked at again. */
-    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(lock))
+    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(f->slice.hints, lock))
         return 0;
     board = bh_line_load(bh_st_at(line));
     free = bh_st_as_met(bh_line_match8(board, 0), first);
@@ -483,7 +484,8 @@ BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint32_t kind, uin
         const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
         const uint32_t is = (uint32_t)(word >> in % 8 * 8) & 255;
 
-        if (is == (erased ? BH_ST_ERASED : 0) && (met < 8 || bh_st_raise_at(bound, met / 8)) &&
+        if (is == (erased ? BH_ST_ERASED : 0) &&
+            (met < 8 || bh_st_raise_at(f->slice.hints, bound, met / 8)) &&
             BH_ST(claim_ticket)(f, line, slots, in, word, is, ready, name)) {
             if (g->lock_mask + 1 < BH_ST_LOCKS_MANY) {
                 v->tail--;
@@ -721,7 +723,7 @@ BH_FN int BH_ST(change_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t 
     }
     h = bh_hash_key(key, &f->geometry->seed);
     lock = bh_st_lock_of(f->geometry, &h);
-    if (!bh_st_lock(lock))
+    if (!bh_st_lock(f->slice.hints, lock))
         return 0;
     done = bh_load8(at) == ready && BH_LOAD_KEY(bh_st_at(slot)) == key;
     if (done && BH_OP_ERASES(kind)) {

@@ -210,7 +210,8 @@ BH_FN bh_answer BH_ST(half_claim)(bh__slice *slice, BH_ST(op) * op, uint32_t kin
         op->ends = 0; /* the whole part was the path */
     }
     /* Before anyone can look for the key. Others raise bounds beside it: then the half line is looked at once more. */
-    if (op->hole_steps && !bh_st_raise(part, BH_ST(half_home)(part, op), op->hole_steps)) {
+    if (op->hole_steps &&
+        !bh_st_raise(slice->hints, part, BH_ST(half_home)(part, op), op->hole_steps)) {
         if (op->ends)
             return BH_ST(to_board)(op, next);
         *next = BH_ST(restart)(g, op);
@@ -306,7 +307,7 @@ BH_FN bh_answer BH_ST(step)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
     if (BH_OP_INSERTS(kind) && op->state == BH_ST_PUT)
         return BH_ST(put)(slice, op, kind);
     if (BH_OP_INSERTS(kind) && op->state == BH_ST_LOCK) {
-        if (!bh_st_lock(bh_st_lock_of(g, &op->hash)))
+        if (!bh_st_lock(slice->hints, bh_st_lock_of(g, &op->hash)))
             return BH_RETRY;
         op->state = BH_ST_LOCKED;
     }

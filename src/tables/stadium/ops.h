@@ -83,6 +83,7 @@
 #include "tables/pair.h"
 #include "tables/stadium/layout.h"
 #include "tables/table.h"
+#include "tables/writers.h"
 
 #define BH_ST(name) BH_NAME(bh_st_##name)
 #define BH_ST_IS_NARROW BH_ST_NARROW(BH_KEY_BYTES, BH_VALUE_BYTES)

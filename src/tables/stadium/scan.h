@@ -27,7 +27,7 @@ BH_FN int BH_ST(place)(const bh_st_geometry *g, BH_KEY key, BH_VALUE value)
             const uint32_t bit = bh_st_first(g, fresh);
 
             if (bh_swap_if64(bh_st_at(at), word, word + (ready << bit))) {
-                while (path.steps && !bh_st_raise(part, bh_st_home(g, part, &h), path.steps))
+                while (path.steps && !bh_st_raise(0, part, bh_st_home(g, part, &h), path.steps))
                     ;
                 BH_ST(store)
                 (part->slots + ((number * g->group + bh_st_index(g, bit)) << BH_ST_SHIFT), key,

@@ -311,12 +311,23 @@ static void make_fibers(void)
     }
 }
 
-static bool run(uint32_t count, void (*body)(void *, uint32_t), void *argument, uint32_t first)
+static void make_fibers_once(void)
 {
     if (!fibers_are_made) {
         make_fibers();
         fibers_are_made = true;
     }
+}
+
+bh__presence *fibers_presence(uint32_t which)
+{
+    make_fibers_once();
+    return fibers[which].presence;
+}
+
+static bool run(uint32_t count, void (*body)(void *, uint32_t), void *argument, uint32_t first)
+{
+    make_fibers_once();
     run_body = body;
     run_argument = argument;
     alive = (1u << count) - 1;

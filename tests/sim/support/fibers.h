@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/gate.h"
+
 #define FIBERS_MOST 4 /* in a run, without their helpers */
 #define FIBERS_HELPERS 4
 #define FIBERS_ALL (FIBERS_MOST + FIBERS_HELPERS)
@@ -76,6 +78,9 @@ bool fibers_run(uint32_t count, void (*body)(void *argument, uint32_t fiber), vo
                 const fibers_schedule *schedule);
 bool fibers_run_priorities(uint32_t count, void (*body)(void *argument, uint32_t fiber),
                            void *argument, const fibers_priorities *priorities);
+
+/* What a fiber, not a helper, has in all runs. */
+bh__presence *fibers_presence(uint32_t which);
 
 /* Of the last run: its steps, and the schedule that repeats it. */
 uint32_t fibers_steps(void);

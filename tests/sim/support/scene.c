@@ -681,6 +681,7 @@ static void begin_run(void)
 {
     arena_used = arena_used_at_start;
     memcpy(arena, arena_at_start, arena_used);
+    table->biased_to = current->biased ? fibers_presence(0) : NULL;
     failed = false;
     event_count = 0;
     stamp = 1;
@@ -752,6 +753,9 @@ void scene_print(FILE *to, const char *name, const scene *s, const fibers_schedu
     }
     if (s->alike) {
         fprintf(to, "        .alike = %u,\n", s->alike);
+    }
+    if (s->biased) {
+        fprintf(to, "        .biased = 1,\n");
     }
     if (s->max_percent != 0) {
         fprintf(to, "        .max_percent = %u,\n", s->max_percent);

@@ -64,6 +64,7 @@ typedef struct scene {
     /* Slices have BH_HINT_ALIKE, as on a GPU: all calls of fibers are of one operation. 2: and where lanes act on keys
      * that are there they do so before all else (lanes.h). */
     uint8_t alike;
+    uint8_t biased;      /* at the start the table is biased to the first fiber (cpu/bias.h) */
     uint8_t max_percent; /* max_fill in percent; 0: the default */
     uint32_t capacity;
     uint64_t seed; /* of the table's hash */

@@ -237,6 +237,8 @@ static bool simplify(scene *s, uint32_t which)
         s->apart = 0;
     } else if (is_way(&which, s->alike != 0)) {
         s->alike = 0;
+    } else if (is_way(&which, s->biased != 0)) {
+        s->biased = 0;
     } else if (is_way(&which, s->spread != 0)) {
         s->spread = 0;
     } else if (is_way(&which, s->max_percent != 0)) {

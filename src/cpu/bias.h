@@ -1,0 +1,80 @@
+/*
+ * A table that one thread changes is *biased* to that thread: then its changes take no locks, and count what
+ * they did without locked instructions. A locked instruction costs as much as the rest of a change whose line
+ * lies in a cache.
+ *
+ *     changed by      nobody is favoured; every change locks the bucket that it changes
+ *     several threads
+ *          |
+ *          |  BH_BIAS_AFTER elements in a row by one thread, which then takes the gate alone
+ *          v
+ *     biased to       its changes lock nothing (BH_HINT_BIASED). Lookups of all threads go on beside them:
+ *     a thread        they never took locks
+ *          |
+ *          |  another thread is about to change the table: takes the gate alone
+ *          v
+ *     as above
+ *
+ * Bias is given and taken away with the gate held alone, and a slice looks at it when it has passed the gate. So
+ * either all slices of changes that run are of the one thread, or all of them lock. Nobody waits for the favoured thread
+ * longer than for one of its slices.
+ *
+ * A thread is known by its presence (base/gate.h); one that has none is never favoured. A call whose slices run as
+ * tasks of an executor favours none either: tasks, which may not wait at the gate, hand their slice back where the table is
+ * biased to anyone, as where the gate is closed.
+ *
+ * The idea is that of biased locks for objects (Kawachiya, Koseki, Onodera, "Lock reservation", OOPSLA 2002).
+ */
+#ifndef BH_CPU_BIAS_H
+#define BH_CPU_BIAS_H
+
+#include "tables/table.h"
+
+/* Elements of changes after which a thread is favoured. Taking the gate alone costs about as much as locks for two thousand.
+ * A build for tests does not wait so long. */
+#ifndef BH_BIAS_AFTER
+#define BH_BIAS_AFTER 4096u
+#endif
+
+/* Whether the table is biased to any thread; a guess, for a thread that has not passed the gate. */
+static inline int bh__bias_is_anywhere(const bh_table *table)
+{
+    return bh__advice_load(&table->biased_to) != NULL;
+}
+
+/* Of a change of the thread with the presence `own`, which has passed the gate: whether the table is biased to another
+ * thread. */
+static inline int bh__bias_is_elsewhere(const bh_table *table, const bh__presence *own)
+{
+    return table->biased_to && table->biased_to != own;
+}
+
+/* The same: BH_HINT_BIASED, where the table is biased to this thread, or 0. */
+static inline uint32_t bh__bias_hint(const bh_table *table, const bh__presence *own)
+{
+    return table->biased_to == own ? BH_HINT_BIASED : 0;
+}
+
+/* The same, behind the gate still: notes that `elements` more have been changed with locks. Answers whether the thread should
+ * be favoured. Two threads that come here at once may lose a note of each other: each is favoured later then, or for a
+ * short time. */
+static inline int bh__bias_note(bh_table *table, bh__presence *own, uint64_t elements)
+{
+    uint64_t in_a_row = elements;
+
+    if (bh__advice_load(&table->changed_by) == own)
+        in_a_row += bh__advice_load(&table->changed_in_a_row);
+    else
+        bh__advice_store(&table->changed_by, own);
+    bh__advice_store(&table->changed_in_a_row, in_a_row);
+    return in_a_row >= BH_BIAS_AFTER && bh__presence_is_own(own);
+}
+
+/* Takes the gate alone and biases the table to the thread with the presence `own`, which calls, if no other one has changed it
+ * meanwhile. */
+void bh__bias_take(bh_table *table, bh__presence *own);
+
+/* Takes the gate alone and has nobody favoured. */
+void bh__bias_end(bh_table *table);
+
+#endif
