@@ -271,6 +271,7 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
     BH_OF_DESIGN(aims) ring[BH_FRONT_RING], *const end = ring + BH_FRONT_RING;
     BH_OF_DESIGN(aims) *aims = ring, *next, *ask = ring, *aiming = ring;
     const int far = (slice.hints & BH_HINT_FAR) != 0;
+    const uint32_t ahead = BH_APART ? BH_FRONT_AHEAD : BH_FRONT_LOOKS_AHEAD;
     const uint32_t reasons = slice.reasons;
     uint8_t unwanted[BH_FRONT_GROUP], *outcomes = slice.outcomes ? slice.outcomes : unwanted;
     BH_DESIGN(changes) trail;
@@ -278,12 +279,12 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
 
     slice.hints = (slice.hints & ~BH_HINT_BIASED) | biased;
     BH_DESIGN(begin_changes)(&trail);
-    for (; aimed < total && aimed <= BH_FRONT_AHEAD * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
+    for (; aimed < total && aimed <= ahead * BH_FRONT_GROUP; aimed += BH_FRONT_GROUP)
         BH_DESIGN(aim)(&front, keys + aimed, 0, aiming++);
-    for (; ask < aiming && ask < ring + BH_FRONT_AHEAD; ask++)
+    for (; ask < aiming && ask < ring + ahead; ask++)
         BH_DESIGN(ask_all)(ask, 0, 1, !BH_OP_ERASES(kind), far);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        if (first + BH_FRONT_AHEAD * BH_FRONT_GROUP < total)
+        if (first + ahead * BH_FRONT_GROUP < total)
             BH_DESIGN(ask_all)(ask, 0, 1, !BH_OP_ERASES(kind), far);
         if (aimed < total)
             BH_DESIGN(aim)(&front, keys + aimed, 0, aiming);
