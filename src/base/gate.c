@@ -112,8 +112,7 @@ int bh__gate_try_counted(bh__gate *gate)
     uint64_t word;
 
     /* Before it is inside: the system may allocate memory for that. */
-    if (bh__presence_own == &not_asked &&
-        (bh__atomic_load(&gate->word, __ATOMIC_RELAXED) & BH__GATE_PRESENT))
+    if (bh__presence_own == &not_asked && bh__advice_load(&gate->may_be_present))
         take_own();
     word = bh__atomic_add(&gate->word, 1, __ATOMIC_ACQUIRE);
     if (word & BH__GATE_ALONE) {
@@ -163,7 +162,7 @@ static void await_presences(bh__gate *gate, const bh_system *system, uint32_t *r
     uint32_t i;
 
     if (system->barrier(system->state)) {
-        gate->may_be_present = 0;
+        bh__advice_store(&gate->may_be_present, 0);
         system->sleep(system->state, DRAINED_NANOSECONDS);
     }
     for (i = 0; i < bh__atomic_load(&presences_used, __ATOMIC_ACQUIRE); i++)

@@ -150,6 +150,29 @@ static void one_thread_is_favoured(void **state)
     }
 }
 
+/* A thread whose first calls find a table that has just been held alone is known all the same. */
+static void fill_after_clear(void *argument, uint32_t thread)
+{
+    bh_table *table = argument;
+
+    (void)thread;
+    for (int i = 0; i < 4; i++) {
+        check_status(bh_clear(table), BH_OK);
+        insert(table, 0, BEFORE, BEFORE);
+    }
+    check(!can_be_biased(table) || is_favoured(table), "nobody is favoured");
+}
+
+static void new_threads(void **state)
+{
+    bh_table *table = table_new(context, 4, 4, BEFORE);
+
+    (void)state;
+    threads_run(1, fill_after_clear, table);
+    check_content(table, BEFORE);
+    bh_table_destroy(table);
+}
+
 /* Without a presence no thread is known, so none is favoured. */
 static void unknown_threads(void **state)
 {
@@ -315,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_thread_is_favoured, bias_start, bias_end),
+        cmocka_unit_test_setup_teardown(new_threads, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(unknown_threads, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(others_look_and_come_by, bias_start, bias_end),
     };
