@@ -37,6 +37,7 @@ typedef struct worker {
     uint32_t waiting;   /* it has a slice and was not let in */
     bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
+    bh__stash stash;
     uint16_t list[BH_SLICE_MOST];
 } worker;
 
@@ -198,7 +199,11 @@ static int run_slice(call *c, worker *w)
         looks = bh__looks_take(table, slice->hints);
     }
     slice->looks = looks;
+    w->stash.next = w->stash.end = 0;
+    w->stash.bunch = 1;
     c->kernel(slice);
+    if (w->stash.next != w->stash.end)
+        table->kernels->put_back(slice);
     if (c->takes_room)
         bh__looks_give(table, looks, slice->looks, slice->hints);
     bh__slice_settle(table, slice);
@@ -286,6 +291,7 @@ static void run_call(call *c, uint32_t workers)
         w->sorted = c->sorted ? c->sorted + i : NULL;
         w->slice.stalled = 0;
         w->slice.list = w->list;
+        w->slice.stash = &w->stash;
         w->slice.system = &c->backend->system;
         w->slice.op = (uint8_t)c->batch->op;
         w->slice.ordered = (uint8_t)c->ordered;
@@ -378,6 +384,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.outcomes = batch->outcomes;
     slice.ops = batch->ops;
     slice.list = list;
+    slice.stash = NULL;
     slice.system = &backend->system;
     slice.target = NULL;
     slice.count = 1;

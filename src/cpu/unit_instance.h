@@ -37,6 +37,9 @@ static const bh__kernels BH_DESIGN(kernels) = {
 #endif
         },
     .pass = BH_DESIGN(passes),
+#ifdef BH_DESIGN_PUTS_BACK
+    .put_back = BH_DESIGN(put_back),
+#endif
 };
 
 #endif

@@ -19,6 +19,7 @@
  *     BH_DESIGN_AIMS         on cores elements of all kinds go through the front of the schedule first: an
  *                            include-template that says where the keys of a group live (cpu/front_rounds.h)
  *     BH_DESIGN_FOLLOWS      with BH_DESIGN_AIMS: keys lie in chains of lines, along which lookups go in the front
+ *     BH_DESIGN_PUTS_BACK    on cores slices have a stash (bh__stash), of which BH_DESIGN(put_back) puts the rest back
  *     BH_DESIGN_CORES        an include-template with more text for cores, which may use the window
  *                            (cpu/schedule.h)
  *     BH_DESIGN_APART(o)     whether a table's options want keys and values apart: the design has
@@ -141,6 +142,7 @@
 #undef BH_DESIGN_CORES
 #undef BH_DESIGN_AIMS
 #undef BH_DESIGN_FOLLOWS
+#undef BH_DESIGN_PUTS_BACK
 #undef BH_DESIGN_APART
 #undef BH_DESIGN_APART_DEFAULT
 #undef BH_DESIGN_SCRATCH

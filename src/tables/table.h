@@ -93,12 +93,21 @@ typedef struct bh__scratch {
 #define BH_HINT_BIASED 512u
 
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
-#define BH_IS_BIASED(hints) (BH_RUNS_BIASED && ((hints)&BH_HINT_BIASED))
+#define BH_IS_BIASED(hints) (BH_ONE_THREAD && ((hints)&BH_HINT_BIASED))
 
 /* Why an element stalled. A design has reasons of its own from BH_REASON_OF_DESIGN on. */
 #define BH_REASON_ROOM 1u  /* there was no room for a new key */
 #define BH_REASON_PLACE 2u /* there was room, but all its places are taken */
 #define BH_REASON_OF_DESIGN 0x100u
+
+/* Things of a table that many slices take, numbered in the order in which they are taken; and a design takes them for a slice
+ * in bunches, because a counter that all threads add to is slow. What is left when the slice ends is put back
+ * (bh__kernels.put_back). */
+typedef struct bh__stash {
+    uint64_t next; /* those that are left: [next, end) */
+    uint64_t end;
+    uint64_t bunch; /* how many are taken next */
+} bh__stash;
 
 /*
  * A slice: up to BH_SLICE_MOST operations that run under one shared hold of the gate, with one
@@ -116,6 +125,7 @@ typedef struct bh__slice {
     uint8_t *outcomes;
     const uint8_t *ops; /* NULL: all do `op` */
     uint16_t *list;
+    bh__stash *stash;        /* NULL: what the slice takes it takes one by one */
     const bh_system *system; /* to yield with, when everything in flight waits for other threads */
     const char *target;      /* set by the kernels: what ran it, see bh_table_stats */
     uint32_t count;
@@ -165,6 +175,8 @@ typedef void bh__pass_text(void *argument, uint64_t first, uint64_t count);
 typedef struct bh__kernels {
     void (*slice[BH_SLICE_KINDS])(bh__slice *slice);
     bh__pass_text *const *pass; /* by the numbers of the design */
+    void (*put_back)(
+        bh__slice *slice); /* of a design with BH_DESIGN_PUTS_BACK: what its stash has left */
 } bh__kernels;
 
 /* One call on arrays, checked. */

@@ -40,7 +40,7 @@
 #define BH_QUIET BH_CUDA_QUIET
 #define BH_BLANKS 1
 #define BH_RUNS_ALIKE 1
-#define BH_RUNS_BIASED 0
+#define BH_ONE_THREAD 0
 
 #ifndef BH_CUDA_TILE
 #define BH_CUDA_TILE 1

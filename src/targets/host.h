@@ -32,9 +32,7 @@
 #define BH_BRINGS 1
 #endif
 #define BH_QUIET 0
-#ifndef BH_RUNS_BIASED
-#define BH_RUNS_BIASED 1
-#endif
+#define BH_ONE_THREAD 1
 #ifndef BH_BLANKS
 #define BH_BLANKS 0
 #endif

@@ -42,7 +42,7 @@ BH_FN void BH_DA(deal)(const bh_da_geometry *g, BH_DA(chain) *chain, uint64_t *s
         if (node)
             *spare = bh_read64(bh_da_at(node));
         else
-            node = bh_da_pop(0, g);
+            node = bh_da_pop_one(0, g);
         bh_write64(bh_da_at(chain->node), chain->header | bh_da_number(g, node)
                                                               << BH_DA_LINK_SHIFT);
         chain->node = node;

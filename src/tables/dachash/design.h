@@ -8,6 +8,7 @@
 #define BH_DESIGN_PASSES BH_DA_PASSES
 #define BH_DESIGN_AIMS "tables/dachash/chain_aims.h"
 #define BH_DESIGN_FOLLOWS
+#define BH_DESIGN_PUTS_BACK
 #define BH_DESIGN_STAGES
 #define BH_DESIGN_PRESENT
 #include "tables/declared.h"

@@ -37,12 +37,14 @@
  * as the next bit of h says. The array doubles a range of buckets at a time: buckets below `split` have been
  * split already. Pairs move then, and when chains are closed up or merged or the stack is packed; otherwise never.
  *
- * Nodes are taken from the stack in the order of their numbers. Node 0 holds how many have been taken, so a
+ * Nodes are taken from the stack in the order of their numbers. The first nodes hold how many have been taken, so a
  * stack of zeros is one from which nothing has been. Nodes that passes return stay where they are, marked as
- * free, until the stack is *packed*: then the last nodes in use move to their places.
+ * free, until the stack is *packed*: then the last nodes in use move to their places. Nodes that slices return may be
+ * taken again before that: some runs of them are on the *shelf*.
  *
- *     bytes 0..7    how many nodes have been taken
- *     bytes 8..15   how many of them have been returned
+ *     bytes 0..7      how many nodes have been taken
+ *     bytes 8..15     how many of them have been returned
+ *     bytes 64..255   the shelf: in each word the first of nodes that follow each other, and above it how many; or 0
  *
  *     nodes     [ stack ][in use][in use][ free ][in use][ free ] | [fresh][fresh] ...
  *                                          ^________|             taken
@@ -91,6 +93,12 @@ extern const bh__policy bh__dachash_policy;
 /* The words of the stack, from the beginning of node 0. */
 #define BH_DA_TAKEN 0u
 #define BH_DA_RETURNED 8u
+#define BH_DA_SHELF 64u
+#define BH_DA_STACK_BYTES 256u
+/* Words of the shelf. A build for tests has fewer, because each is looked at. */
+#ifndef BH_DA_SHELF_WORDS
+#define BH_DA_SHELF_WORDS 24u
+#endif
 
 /* Why an operation stalled: its chain is full, and the stack empty. */
 #define BH_DA_REASON_NODE BH_REASON_OF_DESIGN

@@ -91,7 +91,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     g->node_shift = 4;
     while (1u << g->node_shift < o->dachash.node_bytes)
         g->node_shift++;
-    g->first = o->dachash.node_bytes < BH_DA_LINE ? BH_DA_LINE / o->dachash.node_bytes : 1;
+    g->first = BH_DA_STACK_BYTES / o->dachash.node_bytes;
     g->positions = BH_DA_STRIDE(o->key_bytes, o->value_bytes) == 2
                        ? ((1u << 2 * slots) - 1) & 0x55555555u
                        : (1u << slots) - 1;

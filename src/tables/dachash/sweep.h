@@ -17,9 +17,12 @@ BH_FN void BH_DA(see_stack)(void *argument, uint64_t first, uint64_t count)
 {
     bh_da_stack *job = (bh_da_stack *)argument;
     unsigned char *stack = bh_da_at(job->geometry->nodes);
+    uint32_t i;
 
     (void)first;
     (void)count;
+    for (i = 0; job->sets && i < BH_DA_SHELF_WORDS; i++)
+        bh_write64(stack + BH_DA_SHELF + 8 * i, 0);
     if (job->sets) {
         bh_write64(stack + BH_DA_RETURNED, job->returned);
         bh_write64(stack + BH_DA_TAKEN, job->taken);

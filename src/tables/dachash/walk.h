@@ -224,7 +224,7 @@ BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint6
 BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) *op, uint64_t header, BH_VALUE value)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-    const uint64_t node = bh_da_pop(slice->hints, g);
+    const uint64_t node = bh_da_pop(slice, g);
     const uint32_t position = bh_first(g->positions);
 
     if (!node) {
@@ -439,4 +439,10 @@ BH_FN bh_answer BH_DA(at_first)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
     if (BH_DA(lock_missed)(slice, op, header) == BH_RETRY)
         return BH_RETRY;
     return BH_DA(put)(slice, op, kind, header);
+}
+
+/* bh__kernels.put_back. */
+BH_FN_RARE void BH_DA(put_back)(bh__slice *slice)
+{
+    bh_da_put_back(slice, (const bh_da_geometry *)slice->geometry);
 }
