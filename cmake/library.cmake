@@ -142,7 +142,7 @@ endfunction()
 # slot, whose buckets are split one by one; Stadium hashing with two tickets in a
 # word, two words in a line, and parts that are split from the beginning. A gate that was held alone is
 # entered in both ways at once.
-set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_BIAS_AFTER=2u BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
+set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_BIAS_AFTER=1u BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
   BH_ORDERED_LEAST=3u BH_ORDERED_THREADS=1u BH_ORDERED_CHUNK=6u BH_ORDERED_PART=2u BH_ORDERED_WAVE=2u
   BH_ORDERED_GRAIN=2u)
 bulkhash_special_build(sim ${sim_small}

@@ -412,9 +412,9 @@ BH_API void bh_table_destroy(bh_table *table);
  *   - Any number of threads may call the same table at once. On a GPU one call runs after the other.
  *   - Large calls use the context's executor. Small calls run in the calling thread and wake no other
  *     one, unless a large table must grow or shrink.
- *   - On cores changes are fastest while one thread makes them: after some thousand elements in a row they take
- *     no locks. The next change of another thread first waits for the operations that are running, some
- *     microseconds.
+ *   - On cores changes are fastest while one thread makes them: after some thousand elements in a row its calls
+ *     take no locks, but for calls so large that they use other threads. The next change of another thread first
+ *     waits for the operations that are running, some microseconds.
  *
  * Equal keys in one call (bh_table_options.duplicates)
  *   - BH_DUPLICATES_ANY: each element takes effect at one instant between call and return, as if all

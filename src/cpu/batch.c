@@ -154,9 +154,9 @@ static uint32_t may_insert(const bh__slice *slice)
     return slice->count - others;
 }
 
-/* Passes the gate for a slice. Answers 0, the gate not passed, where a task would have to wait: it is closed, or another
- * thread changes the table without locks. */
-static int enter(call *c, bh__presence **presence)
+/* Passes the gate for a slice; *own receives the thread's presence, as which it did. Answers 0, the gate not passed, where a
+ * task would have to wait: it is closed, or another thread changes the table without locks. */
+static int enter(call *c, bh__presence **presence, bh__presence **own)
 {
     bh_table *table = c->table;
 
@@ -166,7 +166,8 @@ static int enter(call *c, bh__presence **presence)
                 return 0;
             bh__gate_enter_shared(&table->gate, presence, &c->backend->system);
         }
-        if (!c->changes || !bh__bias_is_elsewhere(table, bh__presence_own))
+        *own = *presence ? *presence : bh__presence_own;
+        if (!c->changes || !bh__bias_is_elsewhere(table, *own))
             return 1;
         bh__gate_leave_shared(&table->gate, *presence);
         if (c->in_tasks)
@@ -180,15 +181,14 @@ static int run_slice(call *c, worker *w)
 {
     bh_table *table = c->table;
     bh__slice *slice = &w->slice;
-    bh__presence *const own = bh__presence_own;
-    bh__presence *presence;
+    bh__presence *presence, *own;
     uint64_t looks = 0;
     int favour = 0;
 
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->reasons = slice->moved = 0;
     slice->room = 0;
-    if (!enter(c, &presence))
+    if (!enter(c, &presence, &own))
         return 0;
     slice->geometry = table->policy->geometry(table);
     slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table);
@@ -296,11 +296,11 @@ static void run_call(call *c, uint32_t workers)
         w->slice.op = (uint8_t)c->batch->op;
         w->slice.ordered = (uint8_t)c->ordered;
     }
+    if (c->in_tasks && c->changes)
+        bh__bias_suspend(c->table);
     do {
         c->stopped = 0;
         c->shrink = 0;
-        if (c->in_tasks && c->changes && bh__bias_is_anywhere(c->table))
-            bh__bias_end(c->table);
         if (workers == 1)
             work(c, 0);
         else
@@ -314,6 +314,8 @@ static void run_call(call *c, uint32_t workers)
         if (c->shrink)
             shrink(c->table);
     } while (c->stopped);
+    if (c->in_tasks && c->changes)
+        bh__bias_resume(c->table);
 }
 
 /* Runs the call with its elements sorted; answers 0, nothing done, for want of memory. */

@@ -5,18 +5,42 @@ void bh__bias_take(bh_table *table, bh__presence *own)
 {
     const uint64_t since = bh__enter_alone(table);
 
-    if (!table->biased_to && bh__advice_load(&table->changed_by) == own)
+    if (!table->biased_to && bh__advice_load(&table->changed_by) == own &&
+        !bh__advice_load(&table->calls_in_tasks))
         bh__advice_store(&table->biased_to, own);
+    bh__advice_store(&table->changed_in_a_row, 0);
+    bh__leave_alone(table, since);
+}
+
+/* `by_another` is 1 if it is another thread that ends it. */
+static void end(bh_table *table, int by_another)
+{
+    const uint64_t since = bh__enter_alone(table);
+
+    if (by_another && table->biased_to && table->bias_ends < BH_BIAS_ENDS_MOST)
+        table->bias_ends++;
+    bh__advice_store(&table->biased_to, (bh__presence *)NULL);
+    bh__advice_store(&table->changed_by, (bh__presence *)NULL);
     bh__advice_store(&table->changed_in_a_row, 0);
     bh__leave_alone(table, since);
 }
 
 void bh__bias_end(bh_table *table)
 {
-    const uint64_t since = bh__enter_alone(table);
+    end(table, 1);
+}
 
-    bh__advice_store(&table->biased_to, (bh__presence *)NULL);
-    bh__advice_store(&table->changed_by, (bh__presence *)NULL);
-    bh__advice_store(&table->changed_in_a_row, 0);
-    bh__leave_alone(table, since);
+void bh__bias_suspend(bh_table *table)
+{
+    const bh__presence *to;
+
+    bh__atomic_add(&table->calls_in_tasks, 1, __ATOMIC_RELAXED);
+    to = bh__advice_load(&table->biased_to);
+    if (to)
+        end(table, to != bh__presence_own);
+}
+
+void bh__bias_resume(bh_table *table)
+{
+    bh__atomic_subtract(&table->calls_in_tasks, 1, __ATOMIC_RELAXED);
 }

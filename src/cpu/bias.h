@@ -6,12 +6,14 @@
  *     changed by      nobody is favoured; every change locks the bucket that it changes
  *     several threads
  *          |
- *          |  BH_BIAS_AFTER elements in a row by one thread, which then takes the gate alone
+ *          |  one thread alone has changed so many elements in a row as bh__bias_note says: it takes the gate
+ *          |  alone
  *          v
  *     biased to       its changes lock nothing (BH_HINT_BIASED). Lookups of all threads go on beside them:
  *     a thread        they never took locks
  *          |
- *          |  another thread is about to change the table: takes the gate alone
+ *          |  another thread, or a call for which several threads are asked, is about to change the table: takes
+ *          |  the gate alone
  *          v
  *     as above
  *
@@ -19,9 +21,12 @@
  * either all slices of changes that run are of the one thread, or all of them lock. Nobody waits for the favoured thread
  * longer than for one of its slices.
  *
- * A thread is known by its presence (base/gate.h); one that has none is never favoured. A call whose slices run as
- * tasks of an executor favours none either: tasks, which may not wait at the gate, hand their slice back where the table is
- * biased to anyone, as where the gate is closed.
+ * Each time when another thread ends a bias, it takes twice as many elements to get it again (up to 2^BH_BIAS_ENDS_MOST
+ * times as many): threads that take turns soon leave each other alone.
+ *
+ * A thread is known by its presence (base/gate.h); one that has none is never favoured. While a call runs as tasks of an
+ * executor nobody gets the bias: tasks may not wait at the gate, so they would hand back their slices. (They do, as where
+ * the gate is closed, when a thread has got it just before the call ended it.)
  *
  * The idea is that of biased locks for objects (Kawachiya, Koseki, Onodera, "Lock reservation", OOPSLA 2002).
  */
@@ -30,17 +35,12 @@
 
 #include "tables/table.h"
 
-/* Elements of changes after which a thread is favoured. Taking the gate alone costs about as much as locks for two thousand.
- * A build for tests does not wait so long. */
+/* Elements in a row, behind the slice that begins it, after which a thread is favoured for the first time. Taking the gate
+ * alone costs about as much as locks for two thousand. A build for tests does not wait so long. */
 #ifndef BH_BIAS_AFTER
 #define BH_BIAS_AFTER 4096u
 #endif
-
-/* Whether the table is biased to any thread; a guess, for a thread that has not passed the gate. */
-static inline int bh__bias_is_anywhere(const bh_table *table)
-{
-    return bh__advice_load(&table->biased_to) != NULL;
-}
+#define BH_BIAS_ENDS_MOST 8u
 
 /* Of a change of the thread with the presence `own`, which has passed the gate: whether the table is biased to another
  * thread. */
@@ -60,21 +60,26 @@ static inline uint32_t bh__bias_hint(const bh_table *table, const bh__presence *
  * short time. */
 static inline int bh__bias_note(bh_table *table, bh__presence *own, uint64_t elements)
 {
-    uint64_t in_a_row = elements;
+    uint64_t in_a_row = 0;
 
     if (bh__advice_load(&table->changed_by) == own)
-        in_a_row += bh__advice_load(&table->changed_in_a_row);
+        in_a_row = bh__advice_load(&table->changed_in_a_row) + elements;
     else
         bh__advice_store(&table->changed_by, own);
     bh__advice_store(&table->changed_in_a_row, in_a_row);
-    return in_a_row >= BH_BIAS_AFTER && bh__presence_is_own(own);
+    return in_a_row >= (uint64_t)BH_BIAS_AFTER << table->bias_ends &&
+           !bh__advice_load(&table->calls_in_tasks) && bh__presence_is_own(own);
 }
+
+/* Before a call that changes the table runs as tasks, and after: nobody is favoured meanwhile. */
+void bh__bias_suspend(bh_table *table);
+void bh__bias_resume(bh_table *table);
 
 /* Takes the gate alone and biases the table to the thread with the presence `own`, which calls, if no other one has changed it
  * meanwhile. */
 void bh__bias_take(bh_table *table, bh__presence *own);
 
-/* Takes the gate alone and has nobody favoured. */
+/* Takes the gate alone and has nobody favoured; for a thread that is not. */
 void bh__bias_end(bh_table *table);
 
 #endif

@@ -414,7 +414,7 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIG
 
 #endif
 
-/* The same for a constant `kind`. */
+/* change_all for a constant `kind`. */
 BH_FN uint32_t BH_DESIGN(change_kind)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
                                       uint32_t kind, uint32_t total)
 {

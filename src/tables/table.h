@@ -365,6 +365,9 @@ struct bh_table {
         *biased_to; /* changed with the gate held alone: whose changes take no locks; or NULL */
     bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
     uint64_t changed_in_a_row; /* elements of those */
+    uint32_t
+        bias_ends; /* changed with the gate held alone: how often another thread has ended a bias */
+    uint32_t calls_in_tasks; /* that change the table, and run now */
 
     /* Changed only with the gate held alone. */
     uint64_t slots;

@@ -67,6 +67,8 @@ typedef struct meeting {
     bool looks;
     uint8_t alike; // both are the same operation, and run as a GPU runs what is alike (scene.h)
     uint8_t biased;
+    bool
+        returns; // the first fiber erases its subject's key and then inserts its own, which the second looks for twice
 } meeting;
 
 #define MEETINGS_MOST 16000u
@@ -153,6 +155,13 @@ static void list_biased(const meeting *like)
     static const kind others[] = {FIND, INSERT, GROW};
     const scene_state *from = like->from;
 
+    // What a reader may still know of a key that goes and comes back, or of another that has its place.
+    meeting back = *like;
+    back.returns = true;
+    add_meeting(&back, INSERT, from->subject, FIND, from->subject, true);
+    for (uint32_t i = 0; from->others[i] != NONE; i++) {
+        add_meeting(&back, INSERT, from->others[i], FIND, from->others[i], true);
+    }
     for (uint32_t c = 0; c < TEST_COUNT(ones); c++) {
         const kind one = ones[c];
         for (uint32_t o = 0; o < TEST_COUNT(others); o++) {
@@ -201,6 +210,11 @@ static void explore(const meeting *m, uint32_t most_preemptions)
     s.fiber[0].count = s.fiber[1].count = 1;
     s.fiber[0].call[0] = call_of(m->from, 0, m->one, m->one_key);
     s.fiber[1].call[0] = call_of(m->from, 1, m->other, m->other_key);
+    if (m->returns) {
+        s.fiber[0].count = 2;
+        s.fiber[0].call[1] = s.fiber[0].call[0];
+        s.fiber[0].call[0] = call_of(m->from, 0, ERASE, m->from->subject);
+    }
     if (m->looks) {
         s.fiber[1].count = 2;
         s.fiber[1].call[1] = call_of(m->from, 1, FIND, m->other_key);

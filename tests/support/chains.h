@@ -13,6 +13,7 @@ typedef struct chains {
     uint64_t longest;  // nodes of a chain
     uint64_t returned; // nodes that are free until the stack is packed
     uint64_t taken;    // nodes that have been taken from the stack
+    uint64_t shelved;  // of those returned
     const char *wrong; // NULL, or what is
 } chains;
 
@@ -52,6 +53,30 @@ static inline void chains_walk(const bh_table *table, uint64_t first, chains *co
     count->longest = nodes > count->longest ? nodes : count->longest;
 }
 
+/* The shelf names free nodes, each once. */
+static inline void chains_shelf(const bh_da_geometry *g, chains *count)
+{
+    for (uint32_t w = 0; w < BH_DA_SHELF_WORDS; w++) {
+        const uint64_t run = bh_load64(bh_da_at(g->nodes + BH_DA_SHELF + 8ull * w));
+        const uint64_t end = (uint32_t)run + (run >> 32);
+
+        count->shelved += run >> 32;
+        for (uint64_t i = (uint32_t)run; i < end; i++) {
+            if (i >= count->taken ||
+                (bh_load64(bh_da_at(bh_da_node(g, g->first + i))) & BH_DA_FREE) == 0) {
+                count->wrong = "a node on the shelf is not free";
+            }
+        }
+        for (uint32_t v = 0; v < w && run != 0; v++) {
+            const uint64_t other = bh_load64(bh_da_at(g->nodes + BH_DA_SHELF + 8ull * v));
+            if (other != 0 && (uint32_t)other < end &&
+                (uint32_t)run < (uint32_t)other + (other >> 32)) {
+                count->wrong = "a node is on the shelf twice";
+            }
+        }
+    }
+}
+
 static inline chains chains_count(const bh_table *table)
 {
     const bh_da_geometry *g = table->policy->geometry(table);
@@ -63,6 +88,7 @@ static inline chains chains_count(const bh_table *table)
     for (uint64_t i = g->first; i < g->first + count.taken; i++) {
         count.returned += (bh_load64(bh_da_at(bh_da_node(g, i))) & BH_DA_FREE) != 0;
     }
+    chains_shelf(g, &count);
     if (count.returned != bh_load64(bh_da_at(g->nodes + BH_DA_RETURNED))) {
         count.wrong = "the stack counts other nodes than are free";
     } else if (count.nodes + count.returned != count.taken) {

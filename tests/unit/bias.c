@@ -6,6 +6,7 @@
  *
  * HashFight performs its calls itself, so its tables are never biased; here it runs the tests of threads alone.
  */
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "support/threads.h"
 
 #define ALL 60000u   /* elements of a call for which several threads are asked */
-#define BEFORE 5000u /* elements after which one thread is favoured */
+#define BEFORE 9000u /* elements after which one thread is favoured for the first time */
 
 static bh_context *context;
 
@@ -39,7 +40,9 @@ static int bias_end(void **state)
 
 static bool is_favoured(const bh_table *table)
 {
-    return table->biased_to != NULL && table->biased_to == bh__presence_own;
+    const bh__presence *to = bh__advice_load(&table->biased_to);
+
+    return to != NULL && to == bh__presence_own;
 }
 
 /* Inserts the keys [first, first + n), whose values are theirs plus 1, in calls of `most`. */
@@ -113,7 +116,7 @@ static void one_thread_is_favoured(void **state)
 
     (void)state;
     for (size_t c = 0; c < TEST_COUNT(calls); c++) {
-        bh_table *table = table_new(context, 4, 4, 2 * BEFORE + 3 * ALL);
+        bh_table *table = table_new(context, 4, 4, 5 * BEFORE + 3 * ALL);
         uint64_t keys = 0;
 
         if (!can_be_biased(table)) {
@@ -142,8 +145,9 @@ static void one_thread_is_favoured(void **state)
             keys += ALL;
         }
         check(table->biased_to == NULL, "the bias has not ended");
-        insert(table, keys, BEFORE, calls[c]);
-        keys += BEFORE;
+        // When another thread has ended a bias it takes twice as many.
+        insert(table, keys, 3 * BEFORE, calls[c]);
+        keys += 3 * BEFORE;
         check(is_favoured(table), "nobody is favoured again");
         check_content(table, keys);
         bh_table_destroy(table);
@@ -170,6 +174,63 @@ static void new_threads(void **state)
     (void)state;
     threads_run(1, fill_after_clear, table);
     check_content(table, BEFORE);
+    bh_table_destroy(table);
+}
+
+/* Threads that all make many changes do not take the bias from each other again and again. */
+enum { TURNS = 300, TURN = 8192 };
+
+static void change_much(void *argument, uint32_t thread)
+{
+    batch all = batch_new(4, 4, TURN);
+
+    for (uint64_t i = 0; i < TURN; i++) {
+        batch_set(&all, i, thread * TURN + i, thread * TURN + i + 1);
+    }
+    for (uint64_t i = 0; i < test_scaled(TURNS); i++) {
+        check_status(batch_call(argument, BH_INSERT, &all), BH_OK);
+    }
+    batch_free(&all);
+}
+
+static void threads_that_take_turns(void **state)
+{
+    const uint32_t threads = 3;
+    bh_table *table = table_new(context, 4, 4, threads * TURN);
+
+    (void)state;
+    threads_run(threads, change_much, table);
+    check_content(table, threads * TURN);
+    check(!can_be_biased(table) || table->times_alone <= 64, "the gate was held alone %llu times",
+          (unsigned long long)table->times_alone);
+    bh_table_destroy(table);
+}
+
+/* While a call runs as tasks, nobody gets the bias; and such calls come to their end beside a thread of many changes. */
+static void call_with_help(void *argument, uint32_t thread)
+{
+    bh_table *table = argument;
+
+    for (int i = 0; i < 5; i++) {
+        insert(table, thread == 0 ? 0 : ALL, thread == 0 ? ALL : 3 * BEFORE,
+               thread == 0 ? ALL : 4096);
+    }
+}
+
+static void tasks_and_a_thread(void **state)
+{
+    bh_table *table = table_new(context, 4, 4, ALL + 3 * BEFORE);
+
+    (void)state;
+    threads_run(2, call_with_help, table);
+    check_content(table, ALL + 3 * BEFORE);
+    bh__bias_suspend(table);
+    insert(table, 0, 3 * BEFORE, 4096);
+    check(!is_favoured(table), "a thread is favoured beside tasks");
+    bh__bias_resume(table);
+    insert(table, 0, ALL, 4096);
+    check(!can_be_biased(table) || table->bias_ends > 3 || is_favoured(table),
+          "nobody is favoured behind tasks");
     bh_table_destroy(table);
 }
 
@@ -200,8 +261,9 @@ typedef struct meeting {
     test_widths widths;
     uint64_t rounds;
     int64_t account[WRITERS][KEYS];
-    atomic_uint running;  // writers
-    atomic_uint favoured; // changes that nobody else ended before they were through
+    atomic_uint running;              // writers
+    atomic_uint_fast64_t rounds_made; // by the first one
+    atomic_uint favoured;             // changes that nobody else ended before they were through
 } meeting;
 
 static uint64_t key_of(const meeting *m, uint64_t k)
@@ -249,7 +311,11 @@ static void write_all(meeting *m, uint32_t writer)
         if (writer == 0) {
             write_some(m, writer, &random, n);
             atomic_fetch_add(&m->favoured, (unsigned)is_favoured(m->table));
+            atomic_store(&m->rounds_made, r + 1);
         } else if (r % 64 == 0) {
+            while (atomic_load(&m->rounds_made) < r) {
+                sched_yield();
+            }
             write_some(m, writer, &random, n);
         }
     }
@@ -319,7 +385,7 @@ static void others_look_and_come_by(void **state)
 
         memset(&m, 0, sizeof m);
         m.widths = test_all_widths[w];
-        m.rounds = test_scaled(2000);
+        m.rounds = test_scaled(4000);
         atomic_init(&m.running, WRITERS);
         m.table = table_new(context, m.widths.key_bytes, m.widths.value_bytes, 1);
         for (uint64_t k = 0; k < LASTING; k++) {
@@ -339,6 +405,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_thread_is_favoured, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(new_threads, bias_start, bias_end),
+        cmocka_unit_test_setup_teardown(threads_that_take_turns, bias_start, bias_end),
+        cmocka_unit_test_setup_teardown(tasks_and_a_thread, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(unknown_threads, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(others_look_and_come_by, bias_start, bias_end),
     };

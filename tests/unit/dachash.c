@@ -340,13 +340,80 @@ static void shrinks_and_grows(void **state)
     }
 }
 
+/* A slice that wants a bunch of `bunch` nodes first. */
+typedef struct taker {
+    bh__slice slice;
+    bh__stash stash;
+} taker;
+
+static taker *begin(taker *t, uint64_t bunch)
+{
+    memset(t, 0, sizeof *t);
+    t->stash.bunch = bunch;
+    t->slice.stash = &t->stash;
+    return t;
+}
+
+static void check_stack(const bh_da_geometry *g, uint64_t taken, uint64_t returned)
+{
+    const uint64_t has_taken = bh_load64(bh_da_at(g->nodes + BH_DA_TAKEN));
+    const uint64_t has_returned = bh_load64(bh_da_at(g->nodes + BH_DA_RETURNED));
+    chains count = {.taken = has_taken};
+
+    chains_shelf(g, &count);
+    check(count.wrong == NULL, "%s", count.wrong == NULL ? "" : count.wrong);
+    check(has_taken == taken && has_returned == returned && count.shelved == returned,
+          "%llu nodes taken, %llu returned, %llu of them on the shelf",
+          (unsigned long long)has_taken, (unsigned long long)has_returned,
+          (unsigned long long)count.shelved);
+}
+
+/* Nodes that a slice has taken and does not need can be taken by others, each by one. */
+static void slices_put_nodes_back(void **state)
+{
+    bh_table_options options = options_of((test_widths){8, 8}, 10000);
+    bh_table *table = table_with(context, &options);
+    const bh_da_geometry *g = table->policy->geometry(table);
+    const uint64_t first = bh_da_node(g, g->first);
+    taker one;
+    taker two;
+
+    (void)state;
+    // Nobody has taken any since: as if they had not been taken.
+    check(bh_da_pop(&begin(&one, 8)->slice, g) == first, "the first node is another");
+    bh_da_put_back(&one.slice, g);
+    check_stack(g, 1, 0);
+    // Others have: they are shelved, and the next slice has them.
+    check(bh_da_pop(&begin(&one, 16)->slice, g) == first + (1ull << g->node_shift), "another node");
+    check(bh_da_pop(&begin(&two, 1)->slice, g) == first + (17ull << g->node_shift), "another node");
+    bh_da_put_back(&one.slice, g);
+    bh_da_put_back(&two.slice, g);
+    check_stack(g, 18, 15);
+    check(bh_da_pop(&begin(&one, 1)->slice, g) == first + (2ull << g->node_shift),
+          "a node that is not from the shelf");
+    check(bh_da_pop(&one.slice, g) == first + (3ull << g->node_shift), "not the next of the run");
+    check_stack(g, 18, 0);
+    bh_da_put_back(&one.slice, g);
+    check_stack(g, 18, 13);
+    // When the stack is empty the shelf still has some.
+    begin(&two, 1);
+    for (uint64_t i = 0; i < g->nodes_most - 18 + 13; i++) {
+        check(bh_da_pop(&two.slice, g) != 0, "only %llu nodes", (unsigned long long)i);
+    }
+    check(bh_da_pop(&two.slice, g) == 0, "more nodes than there are");
+    bh_da_put_back(&two.slice, g);
+    check_stack(g, g->nodes_most, 0);
+    bh_table_destroy(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_of_every_size),  cmocka_unit_test(wrong_options_are_named),
         cmocka_unit_test(holes_are_used_again), cmocka_unit_test(compact_returns_nodes),
         cmocka_unit_test(one_bucket),           cmocka_unit_test(full_in_a_mixed_call),
-        cmocka_unit_test(shrinks_and_grows),    cmocka_unit_test(compact_within_a_budget)};
+        cmocka_unit_test(shrinks_and_grows),    cmocka_unit_test(compact_within_a_budget),
+        cmocka_unit_test(slices_put_nodes_back)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, dachash_start, dachash_end))

@@ -84,8 +84,10 @@ static void both(const work *w, const uint8_t *mix, bh_op op, uint64_t from, uin
         w->whole.values[i] = w->parts.values[i] = (unsigned char)random_mix64(salt + i);
     memset(w->whole.outcomes, 0xee, n + 2 * EDGE);
     memset(w->parts.outcomes, 0xee, n + 2 * EDGE);
-    if (salt % 2 == 0)
-        bh__bias_end(w->whole.table);
+    if (salt % 2 == 0) {
+        bh__bias_suspend(w->whole.table);
+        bh__bias_resume(w->whole.table);
+    }
     perform(w, &w->whole, mix, op, 0, n, values, outcomes);
     for (uint64_t first = 0; first < n; first += AT_ONCE)
         perform(w, &w->parts, mix, op, first, n - first < AT_ONCE ? n - first : AT_ONCE, values,

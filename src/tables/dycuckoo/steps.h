@@ -172,8 +172,9 @@ BH_FN bh_answer BH_DY(step_other)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
         other.meta = BH_DY(insert)(slice, op, kind, line, other.meta, 1);
         home.meta = bh_dy_count_up(home.meta, op->counter);
     }
-    bh_dy_unlock(line, other.meta);
+    /* Where nothing is locked, a new guest must not be seen before it is counted: others would then miss it. */
     bh_dy_unlock(op->home, home.meta);
+    bh_dy_unlock(line, other.meta);
     return BH_DONE;
 }
 
