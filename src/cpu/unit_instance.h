@@ -39,6 +39,8 @@ static const bh__kernels BH_DESIGN(kernels) = {
     .pass = BH_DESIGN(passes),
 #ifdef BH_DESIGN_PUTS_BACK
     .put_back = BH_DESIGN(put_back),
+#else
+    .put_back = 0,
 #endif
 };
 
