@@ -414,7 +414,7 @@ BH_API void bh_table_destroy(bh_table *table);
  *     one, unless a large table must grow or shrink.
  *   - On cores changes are fastest while one thread makes them: after some thousand elements in a row its calls
  *     take no locks, but for calls so large that they use other threads. The next change of another thread first
- *     waits for the operations that are running, some microseconds.
+ *     waits for the operations that are running.
  *
  * Equal keys in one call (bh_table_options.duplicates)
  *   - BH_DUPLICATES_ANY: each element takes effect at one instant between call and return, as if all

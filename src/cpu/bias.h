@@ -35,8 +35,8 @@
 
 #include "tables/table.h"
 
-/* Elements in a row, behind the slice that begins it, after which a thread is favoured for the first time. Taking the gate
- * alone costs about as much as locks for two thousand. A build for tests does not wait so long. */
+/* Elements in a row, behind the slice that begins it, after which a thread is favoured for the first time. Chosen, not
+ * tuned. A build for tests does not wait so long. */
 #ifndef BH_BIAS_AFTER
 #define BH_BIAS_AFTER 4096u
 #endif

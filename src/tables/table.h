@@ -174,9 +174,8 @@ typedef void bh__pass_text(void *argument, uint64_t first, uint64_t count);
 
 typedef struct bh__kernels {
     void (*slice[BH_SLICE_KINDS])(bh__slice *slice);
-    bh__pass_text *const *pass; /* by the numbers of the design */
-    void (*put_back)(
-        bh__slice *slice); /* of a design with BH_DESIGN_PUTS_BACK: what its stash has left */
+    bh__pass_text *const *pass;         /* by the numbers of the design */
+    void (*put_back)(bh__slice *slice); /* what its stash has left; see BH_DESIGN_PUTS_BACK */
 } bh__kernels;
 
 /* One call on arrays, checked. */
@@ -360,14 +359,12 @@ struct bh_table {
     uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
     uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
 
-    /* On cores, see cpu/bias.h. */
-    bh__presence
-        *biased_to; /* changed with the gate held alone: whose changes take no locks; or NULL */
+    /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */
+    bh__presence *biased_to;   /* whose changes take no locks; or NULL */
+    uint32_t bias_ends;        /* how often another thread has ended a bias */
+    uint32_t calls_in_tasks;   /* that change the table, and run now */
     bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
     uint64_t changed_in_a_row; /* elements of those */
-    uint32_t
-        bias_ends; /* changed with the gate held alone: how often another thread has ended a bias */
-    uint32_t calls_in_tasks; /* that change the table, and run now */
 
     /* Changed only with the gate held alone. */
     uint64_t slots;

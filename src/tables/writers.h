@@ -1,6 +1,6 @@
 /*
  * The words with which a slice changes what other writers may change, too. Where there are no others (BH_HINT_BIASED)
- * each is a load and a store, which cost a tenth of a locked instruction. Readers see the same in either way. `hints` are
+ * each is a load and a store, which cost an eighth of a locked instruction on the machine measured. Readers see the same in either way. `hints` are
  * those of the slice; of a pass, which runs in several tasks, 0.
  */
 #ifndef BH_TABLES_WRITERS_H
