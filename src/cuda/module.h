@@ -28,13 +28,17 @@
             4099 +                                                                                 \
         sizeof(bh_experimental_options)) *                                                         \
            4099 +                                                                                  \
-       sizeof(bh__cuda_job)) *                                                                     \
+       sizeof(bh__cuda_job) + 2053 * sizeof(bh__cuda_done)) *                                      \
           4099 +                                                                                   \
       sizeof(bh__effects)) *                                                                       \
          4099 +                                                                                    \
      sizeof(bh__cuda_module))
 
 typedef struct bh__gpu bh__gpu;
+
+/* Bytes that a design's descriptor may have, and with an argument of a pass in front of it. */
+#define BH__CUDA_DESCRIPTOR 9728u
+#define BH__CUDA_LETTER 16384u
 
 /* The schedule that ran a slice, as its kernel reports it. */
 #define BH__CUDA_SIFT 1u
@@ -51,42 +55,73 @@ enum { BH_LANE_RUN, BH_LANE_SLOT, BH_LANES = BH_LANE_SLOT + BH_CUDA_SLOTS };
 /* Whose memory it is: a table's, or a call's, of which some is kept for the next call. */
 typedef enum bh__memory_of { BH_MEMORY_TABLE, BH_MEMORY_CALL, BH_MEMORIES } bh__memory_of;
 
-/* What the kernels of a slice get: in device memory, and behind it the table's descriptor. A
- * slice of a GPU may have many more elements than one of a core. */
-typedef struct bh__cuda_job {
-    bh__slice slice; /* `count`, `list` and what belongs to it are not used */
-    uint64_t count;
-    const uint32_t *names; /* the elements to run, as indexes, or NULL: all from 0 to count - 1 */
-    uint32_t *stalled;     /* receives the names of those that stalled; room for `count` */
+/* What the kernels of a slice, or of a survey, count: in device memory, 0 before the first of them. */
+typedef struct bh__cuda_done {
+    uint64_t inserted;
+    uint64_t erased;
+    uint64_t assigned;
+    uint32_t reasons; /* BH_REASON_ bits */
+    uint32_t resumed; /* in the host's copy: stages that had been held back have been launched */
     uint64_t stalled_count;
-    /* The kernels' own lists, as large: elements that need a bucket beyond home; of these, those that
-     * need a path. */
-    uint32_t *parked[2];
-    uint64_t parked_count[2];
+    uint64_t parked_count[2]; /* of the kernels' own lists */
     /* Claims have gone through the first list, and have left so many elements (BH_CUDA_FEW of them elsewhere). */
     uint64_t struck;
     uint64_t left;
     uint64_t sent;       /* of the second list, elements that were done before the last stage */
-    uint64_t searches;   /* how many elements may search for a path: see bh__allowance */
-    uint64_t room;       /* new keys that may be inserted */
-    uint64_t room_taken; /* by elements that might insert one, where there is not room for all */
+    uint64_t room_taken; /* by elements that might insert a key, where there is not room for all */
     uint64_t moved;      /* keys that were in the table have been moved */
     uint64_t missing;    /* lookups: some found nothing, and left their values as they were */
-    uint64_t schedule;   /* set by the kernels; lookups leave it 0 */
-    uint64_t wanted;     /* a bh_schedule: the one that was asked for */
-    uint64_t few_new;    /* most keys of the slice are expected to be there */
-    uint64_t again;      /* the elements stalled in an earlier launch */
+    uint64_t schedule;   /* lookups leave it 0 */
+    uint64_t fresh;      /* of a survey: how many bits have been set */
+    uint64_t absent;     /* how many of the elements would insert a key that is absent */
+    uint64_t reported;   /* in the host's copy: 1, and all that is in front of it has come */
+} bh__cuda_done;
+
+/* So few elements that claims leave in the list of the second stage are put into that of the last ones. Chosen, not
+ * tuned. */
+#define BH_CUDA_FEW 256u
+
+/* Fewer elements do not go through all stages: one kernel does all, or the first stages alone (job->asks). */
+#define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
+
+/* What the kernels of a slice get, each as its parameter. A slice of a GPU may have many more elements than one of a
+ * core. */
+typedef struct bh__cuda_job {
+    bh__slice slice; /* `count`, `list` and what belongs to it, and the counts are not used */
+    const void *descriptor; /* the slice's `geometry` as the host has it */
+    bh__cuda_done *done;
+    uint64_t count;
+    const uint32_t *names; /* the elements to run, as indexes, or NULL: all from 0 to count - 1 */
+    uint32_t *stalled;     /* receives the names of those that stalled; room for `count` */
+    /* The kernels' own lists, as large: elements that need a bucket beyond home; of these, those that
+     * need a path. */
+    uint32_t *parked[2];
+    uint64_t searches; /* how many elements may search for a path: see bh__allowance */
+    uint64_t room;     /* new keys that may be inserted */
+    uint64_t wanted;   /* a bh_schedule: the one that was asked for */
+    uint64_t few_new;  /* most keys of the slice are expected to be there */
+    uint64_t again;    /* the elements stalled in an earlier launch */
+    uint64_t asks;     /* stages for which nothing may be left are held back: see `slice` */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
      * are in the table count too; `blind`: keys to be inserted are not looked up, and all count; a bit for each
-     * value of a part of the hash, 2^k bits; how many bits have been set. */
+     * value of a part of the hash, 2^k bits. */
     uint64_t every;
     uint64_t any;
     uint64_t blind;
     uint32_t *bits;
     uint64_t bit_count;
-    uint64_t fresh;
-    uint64_t absent; /* how many of the elements would insert a key that is absent */
 } bh__cuda_job;
+
+/* Whether elements are left in the first list; and whether stages that have been held back have something to do. */
+static inline int bh__cuda_first_left(const bh__cuda_done *done)
+{
+    return done->struck ? done->left > BH_CUDA_FEW : done->parked_count[0] != 0;
+}
+
+static inline int bh__cuda_left(const bh__cuda_done *done)
+{
+    return bh__cuda_first_left(done) || done->parked_count[1] != done->sent;
+}
 
 /* The kernels of one design for one pair of widths, as far as the library knows them; the module
  * has more behind it. */
@@ -153,16 +188,24 @@ typedef struct bh__cuda_module {
                    uint64_t count);
     /* NULL: not in this module. */
     const bh__cuda_kernels *(*kernels)(const bh_table_options *options);
-    /* `slice` launches on `count` elements, `pass` on the items of a pass. `job` is in device memory;
-     * `known` is the same job as the host knows it, with its descriptor on the host. A slice may be several
-     * launches: it answers minus the error's number when one was refused after others were not. */
+    /* Launches a slice of job->count elements. It may be several launches: minus the error's number is the answer when
+     * one was refused after others were not. Often the first of them do all that there is to do. Where job->asks, the
+     * others may be held back: then *held is not 0, and if bh__cuda_left says that something is left, `resume`
+     * launches them. It answers as `slice` does; where it launched none it may be asked once more. */
     int (*slice)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
-                 bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
+                 const bh__cuda_job *job, int *held);
+    int (*resume)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
+                  const bh__cuda_job *job, int held);
+    /* Counts the elements that would insert an absent key, of the job->count that are looked at, and sets the keys'
+     * bits of these or, with job->any, of all that are looked at. With job->blind all that insert count as absent. */
+    int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, const bh__cuda_job *job);
+    /* Copies what has been counted to pinned memory, whose `reported` is 0 before and then 1, and sets `next` to 0. */
+    int (*report)(bh__gpu *gpu, bh__cuda_done *to, const bh__cuda_done *from, bh__cuda_done *next);
+    /* Waits for a report, and so for all that was queued in the context's stream before it. */
+    int (*await)(bh__gpu *gpu, const bh__cuda_done *to);
+    /* Launches on the items of a pass; `job` is in device memory. */
     int (*pass)(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
                 uint64_t items);
-    /* Counts the elements that would insert an absent key, of the `count` that are looked at, and sets the keys' bits
-     * of these or, with job->any, of all that are looked at. With job->blind all that insert count as absent. */
-    int (*survey)(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t count);
     /* One step for each run, or element; see bh__effects in tables/table.h. All in device memory. */
     int (*effects)(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
     /* For sorting elements by operation: numbers[i] becomes ops[i] << bits, with its lowest `bits` bits as they

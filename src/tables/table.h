@@ -358,6 +358,9 @@ struct bh_table {
     const char *target;
     uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
     uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
+    /* On a GPU: bit 0: the first kernels of the last insertion left some of its elements to others; bit 1: the same
+     * where few keys were expected to be new. */
+    uint32_t some_left;
 
     /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */
     bh__presence *biased_to;   /* whose changes take no locks; or NULL */

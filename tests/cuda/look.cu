@@ -120,11 +120,12 @@ static void set(const subject &s, array &nodes, bh_nodes_geometry &g, uint64_t k
 static void look(const subject &s, uint64_t n)
 {
     const uint64_t first = n / 3, bits = UINT64_C(1) << 26, values = n * s.value_bytes;
-    array geometry(sizeof(bh_nodes_geometry)), job(sizeof(bh__cuda_job)), keys(n * s.key_bytes),
+    array geometry(sizeof(bh_nodes_geometry)), counts(sizeof(bh__cuda_done)), keys(n * s.key_bytes),
         answers(values, UNTOUCHED), outcomes(n, UNTOUCHED), set_bits(bits / 8);
     bh_nodes_geometry g = {bh_seed_expand(n), 0, n * 10 / (7 * s.slots) + 2};
     array nodes(g.count * s.region);
     bh__cuda_job j = {};
+    bh__cuda_done done;
     bh__gpu gpu = {};
 
     gpu.threads = 2048; /* fewer than there are elements */
@@ -149,16 +150,16 @@ static void look(const subject &s, uint64_t n)
     j.every = 1;
     j.bits = (uint32_t *)(void *)set_bits.device;
     j.bit_count = bits;
-    memcpy(job.host.data(), &j, sizeof j);
-    job.send();
+    j.done = (bh__cuda_done *)(void *)counts.device;
+    counts.send();
 
-    must((cudaError_t)s.find(&gpu, (bh__cuda_job *)(void *)job.device, n));
-    must((cudaError_t)s.survey(&gpu, (bh__cuda_job *)(void *)job.device, n));
+    must((cudaError_t)s.find(&gpu, &j, n));
+    must((cudaError_t)s.survey(&gpu, &j, n));
     must(cudaDeviceSynchronize());
     answers.fetch();
     outcomes.fetch();
-    job.fetch();
-    memcpy(&j, job.host.data(), sizeof j);
+    counts.fetch();
+    memcpy(&done, counts.host.data(), sizeof done);
 
     for (uint64_t i = 0; i < n; i++) {
         const bool there = first + i < n;
@@ -174,26 +175,25 @@ static void look(const subject &s, uint64_t n)
               "%u bytes: element %llu of %llu has another value", s.region, (unsigned long long)i,
               (unsigned long long)n);
     }
-    CHECK((j.missing != 0) == (first > 0), "missing keys are not noted");
+    CHECK((done.missing != 0) == (first > 0), "missing keys are not noted");
     /* Some share a bit. */
-    CHECK(j.fresh <= first && j.fresh + first / 100 + 1 >= first, "%llu keys are new, not %llu",
-          (unsigned long long)j.fresh, (unsigned long long)first);
-    CHECK(j.absent == first, "%llu keys are absent, not %llu", (unsigned long long)j.absent,
+    CHECK(done.fresh <= first && done.fresh + first / 100 + 1 >= first,
+          "%llu keys are new, not %llu", (unsigned long long)done.fresh, (unsigned long long)first);
+    CHECK(done.absent == first, "%llu keys are absent, not %llu", (unsigned long long)done.absent,
           (unsigned long long)first);
 
     /* A blind survey counts the keys that are there, too. */
     j.blind = 1;
-    j.fresh = j.absent = 0;
-    memcpy(job.host.data(), &j, sizeof j);
-    job.send();
+    memset(counts.host.data(), 0, sizeof done);
+    counts.send();
     set_bits.send();
-    must((cudaError_t)s.survey(&gpu, (bh__cuda_job *)(void *)job.device, n));
+    must((cudaError_t)s.survey(&gpu, &j, n));
     must(cudaDeviceSynchronize());
-    job.fetch();
-    memcpy(&j, job.host.data(), sizeof j);
-    CHECK(j.absent == n && j.fresh <= n && j.fresh + n / 100 + 1 >= n,
-          "%llu of %llu elements insert %llu keys", (unsigned long long)j.absent,
-          (unsigned long long)n, (unsigned long long)j.fresh);
+    counts.fetch();
+    memcpy(&done, counts.host.data(), sizeof done);
+    CHECK(done.absent == n && done.fresh <= n && done.fresh + n / 100 + 1 >= n,
+          "%llu of %llu elements insert %llu keys", (unsigned long long)done.absent,
+          (unsigned long long)n, (unsigned long long)done.fresh);
 }
 
 int main()

@@ -70,8 +70,7 @@ template <typename K> static K key_of(uint64_t number)
     return (K)(number * 0x9e3779b97f4a7c15ull ^ 0x5555);
 }
 
-/* Their second argument is for collaborative lanes. */
-typedef void (*kernel)(bh__cuda_job *job, int rounds);
+typedef void (*kernel)(const bh__cuda_job job);
 struct kernels {
     kernel find, insert, erase, add, mixed;
 };
@@ -85,14 +84,14 @@ template <typename K> struct bench {
     uint64_t n, base;
     array<unsigned char> lines;
     array<bh_dy_geometry> geometry;
-    array<bh__cuda_job> job;
+    array<bh__cuda_done> counts;
     array<K> keys, values;
     array<uint8_t> ops, outcomes;
     array<uint32_t> stalled;
 
     bench(uint64_t most, double fill, uint64_t elements)
         : n(elements), base((uint64_t)((double)most / fill / slots / SUBTABLES) + 1),
-          lines(base * SUBTABLES * BH_DY_LINE), geometry(1), job(1), keys(n), values(n), ops(n),
+          lines(base * SUBTABLES * BH_DY_LINE), geometry(1), counts(1), keys(n), values(n), ops(n),
           outcomes(n), stalled(n)
     {
         bh_dy_geometry *g = geometry.host.data();
@@ -115,12 +114,14 @@ template <typename K> struct bench {
 
     /* Runs a call on the arrays as the host has them; values are given and received. One of finds
      * runs the kernel of mixed operations. */
-    const bh__slice &run(kernel kernel, bool finds = false)
+    const bh__cuda_done &run(kernel kernel, bool finds = false)
     {
-        bh__cuda_job *j = job.host.data();
+        bh__cuda_job job = {}, *j = &job;
+        bh__cuda_done *done = counts.host.data();
         bh__slice *s = &j->slice;
 
-        memset(j, 0, sizeof *j);
+        memset(done, 0, sizeof *done);
+        j->done = counts.device;
         s->geometry = geometry.device;
         s->keys = keys.device;
         s->values = s->values_out = values.device;
@@ -135,15 +136,16 @@ template <typename K> struct bench {
         values.send();
         ops.send();
         outcomes.send();
-        job.send();
-        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job.device, 1);
+        counts.send();
+        kernel<<<(unsigned)((n * BH_CUDA_TILE + BLOCK - 1) / BLOCK), BLOCK>>>(job);
         must(cudaGetLastError());
         must(cudaDeviceSynchronize());
         values.fetch();
         outcomes.fetch();
-        job.fetch();
-        CHECK(!j->stalled_count, "%llu operations stalled", (unsigned long long)j->stalled_count);
-        return *s;
+        counts.fetch();
+        CHECK(!done->stalled_count, "%llu operations stalled",
+              (unsigned long long)done->stalled_count);
+        return *done;
     }
 
     void set(uint64_t first, K factor)

@@ -14,3 +14,5 @@ static bool BH_OF_DESIGN(has_regions)(const bh_table_options *options)
 }
 
 static const uint8_t BH_OF_DESIGN(how)[] = {BH_DESIGN_PASSES(PASS_HOW)};
+
+_Static_assert(sizeof(BH_DESIGN_GEOMETRY) <= BH__CUDA_DESCRIPTOR, "room for it in the mailbox");

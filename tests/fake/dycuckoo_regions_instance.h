@@ -21,10 +21,10 @@ static void FAKE(tell)(bh__slice *slice, uint8_t *done, const fake_element *e, u
 
 /* The first phase, of the elements of one bucket. Those that are left over come to the front;
  * answers how many. */
-static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, fake_element *e, uint64_t count,
-                             uint64_t line, uint8_t *done)
+static uint64_t FAKE(settle)(const bh__cuda_job *job, bh__slice *slice, fake_element *e,
+                             uint64_t count, uint64_t line, uint8_t *done)
 {
-    const bool has_room = job->room >= job->count || job->room_taken + count <= job->room;
+    const bool has_room = job->room >= job->count || job->done->room_taken + count <= job->room;
     const uint64_t inserted = slice->inserted;
     uint64_t kept = 0;
     _Alignas(64) unsigned char copy[BH_DY_BUCKET_BYTES];
@@ -47,13 +47,13 @@ static uint64_t FAKE(settle)(bh__cuda_job *job, bh__slice *slice, fake_element *
             e[kept++] = e[i];
     }
     memcpy(bh_dy_at(line), copy, sizeof copy);
-    job->room_taken += slice->inserted - inserted + kept;
+    job->done->room_taken += slice->inserted - inserted + kept;
     return kept;
 }
 
 /* The second, of what the bucket has left over. */
-static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const fake_element *e, uint64_t count,
-                       uint64_t line, uint8_t *done)
+static void FAKE(send)(const bh__cuda_job *job, bh__slice *slice, const fake_element *e,
+                       uint64_t count, uint64_t line, uint8_t *done)
 {
     const bh_dy_geometry *geometry = slice->geometry;
     BH_DY(sending) sending;
@@ -66,9 +66,9 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const fake_element *
         do
             sent = BH_DY(send_away)(geometry, &sending, FAKE(key)(job, &e[i]), value);
         while (sent == BH_DY_NOT_YET);
-        job->moved |= sent == BH_DY_REPLACED;
+        job->done->moved |= sent == BH_DY_REPLACED;
         if (sent == BH_DY_NOWHERE) {
-            job->room_taken--; /* it takes some again */
+            job->done->room_taken--; /* it takes some again */
             continue;
         }
         slice->inserted++;
@@ -77,7 +77,7 @@ static void FAKE(send)(bh__cuda_job *job, bh__slice *slice, const fake_element *
     bh_write64(bh_dy_at(line), sending.meta);
 }
 
-static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
+static void FAKE(by_region)(const bh__cuda_job *job, uint8_t *done)
 {
     const bh_dy_geometry *geometry = job->slice.geometry;
     const bh_dy_regions regions = bh_dy_regions_of(geometry, REGION_BITS);
@@ -116,9 +116,9 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
                 FAKE(send)(job, &slice, e + first, kept[first], line, done);
         }
     }
-    job->schedule = BH__CUDA_REGIONS;
-    job->slice.inserted += slice.inserted;
-    job->slice.assigned += slice.assigned;
+    job->done->schedule = BH__CUDA_REGIONS;
+    job->done->inserted += slice.inserted;
+    job->done->assigned += slice.assigned;
     free(e);
     free(kept);
 }

@@ -64,6 +64,8 @@ typedef struct request {
     uint64_t bytes, count;
     uint32_t what; /* a byte, a kind of slice, a pass, a step, the lane to follow */
     bh__effects effects;
+    bh__cuda_job job;
+    bool holds, resumes;
 } request;
 
 typedef struct lane {
@@ -74,6 +76,7 @@ struct bh__gpu {
     lane lanes[BH_LANES];
     uint64_t asked; /* numbers requests */
     bool lost;
+    uint8_t *done; /* which elements of the last slice are done, if some were held back; or NULL */
 };
 
 /* Of all contexts: memory is opened while any of them works, and requests are counted. */
@@ -82,9 +85,9 @@ static allocation list[ALLOCATIONS_MOST];
 static uint32_t allocations;
 static uint64_t used, requests, told;
 
-/* Slices, bytes that were copied to the device, elements of slices, and sorts. */
-extern __attribute__((visibility("default"))) uint64_t bh__fake_counts[4];
-uint64_t bh__fake_counts[4];
+/* Slices, bytes that were copied to the device, elements of slices, sorts, and slices that were resumed. */
+extern __attribute__((visibility("default"))) uint64_t bh__fake_counts[5];
+uint64_t bh__fake_counts[5];
 
 static uint64_t number(const char *name)
 {
@@ -277,6 +280,7 @@ static void close_gpu(bh__gpu *gpu)
         if (list[i].gpu == gpu)
             abort();
     pthread_mutex_unlock(&mutex);
+    free(gpu->done);
     free(gpu);
 }
 
@@ -573,24 +577,14 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     return &k->known;
 }
 
-/* One element after the other, each a slice of its own; behind those that are performed by region. */
-static void perform_slice(const request *r)
+/* What is done by region or without locks: done[i] says of which elements. */
+static void perform_first(const request *r, uint8_t *done)
 {
     const fake_kernels *k = (const fake_kernels *)r->kernels;
-    const uint64_t n = r->count;
-    bh__cuda_job *job = r->to;
-    bh_system system;
+    const bh__cuda_job *job = &r->job;
+    const uint64_t n = job->count;
     bool by_region;
-    uint8_t *done;
 
-    bh__fake_counts[0]++;
-    bh__fake_counts[2] += n;
-    bh_system_default(&system);
-    if (n != job->count)
-        abort();
-    done = calloc(n + 1, 1);
-    if (!done)
-        abort();
     by_region = r->what != BH_SLICE_FIND && k->has_regions &&
                 k->design->by_region(job, k->key_bytes, k->value_bytes, done);
     if (!by_region && r->what != BH_SLICE_FIND && k->present.change && !job->names &&
@@ -606,6 +600,36 @@ static void perform_slice(const request *r)
             stamps[2 * at] = ++ticks;
             stamps[2 * at + 1] = ++ticks;
         }
+}
+
+/* One element after the other, each a slice of its own; behind those that are done already. */
+static void perform_slice(const request *r)
+{
+    const fake_kernels *k = (const fake_kernels *)r->kernels;
+    const bh__cuda_job *job = &r->job;
+    const uint64_t n = job->count;
+    bh_system system;
+    uint8_t *done = r->gpu->done;
+
+    bh_system_default(&system);
+    bh__fake_counts[4] += r->resumes;
+    if (!r->resumes) {
+        bh__fake_counts[0]++;
+        bh__fake_counts[2] += n;
+        free(done);
+        done = calloc(n + 1, 1);
+        if (!done)
+            abort();
+        perform_first(r, done);
+    }
+    r->gpu->done = NULL;
+    if (r->holds) {
+        for (uint64_t i = 0; i < n; i++)
+            job->done->parked_count[1] += !done[i];
+        r->gpu->done = done;
+        return;
+    }
+    job->done->parked_count[1] = 0;
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
         bh__slice one = job->slice;
@@ -627,7 +651,7 @@ static void perform_slice(const request *r)
         one.count = 1;
         one.listed = 0;
         one.ordered = 1; /* the kernel of mixed operations shall not sort one by kind */
-        one.room = job->room >= n || job->room_taken++ < job->room;
+        one.room = job->room >= n || job->done->room_taken++ < job->room;
         one.inserted = one.erased = one.assigned = 0;
         one.reasons = one.moved = 0;
         if (!one.ops)
@@ -637,26 +661,63 @@ static void perform_slice(const request *r)
         }
         k->scalar->slice[r->what](&one);
         if (one.stalled) {
-            job->stalled[job->stalled_count++] = at;
-            job->slice.reasons |= one.reasons;
+            job->stalled[job->done->stalled_count++] = at;
+            job->done->reasons |= one.reasons;
         } else if (stamps) {
             stamps[2 * at + 1] = ++ticks;
         }
-        job->moved |= one.moved;
-        job->missing |= r->what == BH_SLICE_FIND && *one.outcomes == BH_MISSING;
-        job->slice.inserted += one.inserted;
-        job->slice.erased += one.erased;
-        job->slice.assigned += one.assigned;
+        job->done->moved |= one.moved;
+        job->done->missing |= r->what == BH_SLICE_FIND && *one.outcomes == BH_MISSING;
+        job->done->inserted += one.inserted;
+        job->done->erased += one.erased;
+        job->done->assigned += one.assigned;
     }
     free(done);
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kind,
-                 bh__cuda_job *job, const bh__cuda_job *sent, uint64_t n)
+                 const bh__cuda_job *job, int *held)
 {
-    request r = {.perform = perform_slice, .to = job, .kernels = known, .what = kind, .count = n};
+    request r = {.perform = perform_slice, .kernels = known, .what = kind, .job = *job};
 
-    (void)sent;
+    *held = job->asks && !job->slice.ops && BH_OP_INSERTS(job->slice.op);
+    r.holds = *held != 0;
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static int resume(bh__gpu *gpu, const bh__cuda_kernels *known, bh__slice_kind kind,
+                  const bh__cuda_job *job, int held)
+{
+    request r = {
+        .perform = perform_slice, .kernels = known, .what = kind, .job = *job, .resumes = true};
+
+    if (!held)
+        abort();
+    if (!begin(gpu))
+        return FAILED;
+    ask(gpu, BH_LANE_RUN, &r);
+    return end();
+}
+
+static void perform_report(const request *r)
+{
+    bh__cuda_done *next = (bh__cuda_done *)(uintptr_t)r->names;
+
+    if (((bh__cuda_done *)r->to)->reported || !allocation_at(r->to)->pinned)
+        abort();
+    memcpy(r->to, r->from, sizeof *next);
+    memset(next, 0, sizeof *next);
+    ((bh__cuda_done *)r->to)->reported = 1;
+}
+
+static int report(bh__gpu *gpu, bh__cuda_done *to, const bh__cuda_done *from, bh__cuda_done *next)
+{
+    request r = {.perform = perform_report, .to = to, .from = from};
+
+    r.names = (const uint32_t *)(const void *)next;
     if (!begin(gpu))
         return FAILED;
     ask(gpu, BH_LANE_RUN, &r);
@@ -701,9 +762,9 @@ static int pass(bh__gpu *gpu, const bh__cuda_kernels *known, uint32_t pass, void
 static void perform_survey(const request *r)
 {
     const fake_kernels *k = (const fake_kernels *)r->kernels;
-    bh__cuda_job *job = r->to;
+    const bh__cuda_job *job = &r->job;
 
-    for (uint64_t i = 0; i < r->count; i++) {
+    for (uint64_t i = 0; i < job->count; i++) {
         const uint64_t at = job->names ? job->names[i * job->every] : i * job->every;
         bh__slice one = job->slice;
         const uint8_t op = one.ops ? one.ops[at] : one.op;
@@ -722,24 +783,33 @@ static void perform_survey(const request *r)
             outcome = BH_MISSING;
         else if (BH_OP_INSERTS(op))
             k->scalar->slice[BH_SLICE_FIND](&one);
-        job->absent += outcome == BH_MISSING;
+        job->done->absent += outcome == BH_MISSING;
         if (!job->any && outcome != BH_MISSING)
             continue;
         memcpy(&bit, one.keys, k->key_bytes);
         bit = (bit * 0x9e3779b97f4a7c15u >> 20) & (job->bit_count - 1);
-        job->fresh += !(job->bits[bit / 32] >> bit % 32 & 1);
+        job->done->fresh += !(job->bits[bit / 32] >> bit % 32 & 1);
         job->bits[bit / 32] |= 1u << bit % 32;
     }
 }
 
-static int survey(bh__gpu *gpu, const bh__cuda_kernels *known, bh__cuda_job *job, uint64_t n)
+static int survey(bh__gpu *gpu, const bh__cuda_kernels *known, const bh__cuda_job *job)
 {
-    request r = {.perform = perform_survey, .to = job, .kernels = known, .count = n};
+    request r = {.perform = perform_survey, .kernels = known, .job = *job};
 
     if (!begin(gpu))
         return FAILED;
     ask(gpu, BH_LANE_RUN, &r);
     return end();
+}
+
+static int await(bh__gpu *gpu, const bh__cuda_done *to)
+{
+    const int error = wait_for(gpu, BH_LANE_RUN);
+
+    if (!error && !to->reported)
+        abort();
+    return error;
 }
 
 static void perform_effects(const request *r)
@@ -1053,8 +1123,11 @@ bh__cuda_module bh__cuda_module_1 = {
     .scatter = scatter,
     .kernels = kernels,
     .slice = slice,
-    .pass = pass,
+    .resume = resume,
     .survey = survey,
+    .report = report,
+    .await = await,
+    .pass = pass,
     .effects = effects,
     .number_ops = number_ops,
     .begins = find_begins,

@@ -6,7 +6,7 @@
 #include "cuda/module.h"
 
 /* Goes through the elements of a job that are not done, and sets done[i] for those that it has done. */
-typedef void fake_alike(bh__cuda_job *job, uint8_t *done);
+typedef void fake_alike(const bh__cuda_job *job, uint8_t *done);
 
 typedef struct fake_present {
     fake_alike *change; /* NULL: nothing does so */

@@ -9,7 +9,7 @@ if (o->design == BH_DESIGN_NUMBER && o->key_bytes == BH_KEY_BYTES &&
 #else
 #include BH_DESIGN_OPS
 
-static void BH_DESIGN(fake_change)(bh__cuda_job *job, uint8_t *done)
+static void BH_DESIGN(fake_change)(const bh__cuda_job *job, uint8_t *done)
 {
     for (uint64_t i = 0; i < job->count; i++) {
         bh__slice one = job->slice;
@@ -27,13 +27,13 @@ static void BH_DESIGN(fake_change)(bh__cuda_job *job, uint8_t *done)
             if (one.outcomes)
                 one.outcomes[i] = op.outcome;
         }
-        job->slice.erased += one.erased;
-        job->slice.assigned += one.assigned;
+        job->done->erased += one.erased;
+        job->done->assigned += one.assigned;
     }
 }
 
 #ifdef BH_DESIGN_AT_ONCE
-static void BH_DESIGN(fake_claim)(bh__cuda_job *job, uint8_t *done)
+static void BH_DESIGN(fake_claim)(const bh__cuda_job *job, uint8_t *done)
 {
     for (uint64_t i = 0; i < job->count; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
@@ -47,7 +47,7 @@ static void BH_DESIGN(fake_claim)(bh__cuda_job *job, uint8_t *done)
             continue;
         one.hints |= BH_OP_ROUNDS(one.op) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE;
         one.inserted = one.assigned = 0;
-        one.room = !takes || job->room_taken++ < job->room;
+        one.room = !takes || job->done->room_taken++ < job->room;
         region = BH_DESIGN(begin)(&one, &op, at, one.op);
         while (answer == BH_NEXT)
             answer = BH_DESIGN(step_claim)(&one, &op, one.op, region.offset, &region);
@@ -56,10 +56,10 @@ static void BH_DESIGN(fake_claim)(bh__cuda_job *job, uint8_t *done)
             if (one.outcomes)
                 one.outcomes[at] = op.outcome;
         } else if (takes) {
-            job->room_taken--; /* it is asked for anew */
+            job->done->room_taken--; /* it is asked for anew */
         }
-        job->slice.inserted += one.inserted;
-        job->slice.assigned += one.assigned;
+        job->done->inserted += one.inserted;
+        job->done->assigned += one.assigned;
     }
 }
 #endif

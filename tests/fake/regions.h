@@ -23,7 +23,7 @@ static inline int fake_by_spot(const void *a, const void *b)
 
 /* Performs those elements of a slice that the schedule settles, and marks each in done[]. Answers whether the
  * slice is one for it. */
-typedef bool fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
+typedef bool fake_by_region(const bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
                             uint8_t *done);
 
 fake_by_region bh_dy_fake_by_region, bh_st_fake_by_region;

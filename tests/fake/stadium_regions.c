@@ -20,9 +20,9 @@ enum { REGION_BITS = 3 };
 #define BH_INSTANCE_FILE "fake/stadium_regions_instance.h"
 #include "tables/instances.h"
 
-typedef void performer(bh__cuda_job *job, uint8_t *done);
+typedef void performer(const bh__cuda_job *job, uint8_t *done);
 
-bool bh_st_fake_by_region(bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
+bool bh_st_fake_by_region(const bh__cuda_job *job, uint32_t key_bytes, uint32_t value_bytes,
                           uint8_t *done)
 {
     static performer *const by_region[2][3] = {

@@ -61,7 +61,7 @@ static void FAKE(line)(bh__slice *slice, const fake_element *e, uint64_t count,
     bh_write64(bh_st_at(place->part->bounds + (line & ~7ull)), bounds);
 }
 
-static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
+static void FAKE(by_region)(const bh__cuda_job *job, uint8_t *done)
 {
     const bh_st_geometry *g = job->slice.geometry;
     const bh_st_regions regions = bh_st_regions_of(g, REGION_BITS);
@@ -88,9 +88,9 @@ static void FAKE(by_region)(bh__cuda_job *job, uint8_t *done)
             ;
         FAKE(line)(&slice, e + first, end - first, &place, done);
     }
-    job->schedule = BH__CUDA_REGIONS;
-    job->slice.inserted += slice.inserted;
-    job->slice.assigned += slice.assigned;
+    job->done->schedule = BH__CUDA_REGIONS;
+    job->done->inserted += slice.inserted;
+    job->done->assigned += slice.assigned;
     free(e);
 }
 

@@ -768,7 +768,7 @@ int main(void)
     }
     /* The fake module's copies as late as they may come, and then as early. */
     if (test_on_fake_gpu()) {
-        /* In shorter parts than without a sanitizer jobs are more than arrays. */
+        /* In shorter parts than without a sanitizer descriptors are more than arrays. */
         if (!TEST_SANITIZER) {
             failed = cmocka_run_group_tests(counts, places_begin, places_finish);
         }

@@ -38,37 +38,37 @@ BH_FN bh__slice BH_DESIGN(claim_slice)(const bh__cuda_job *job, uint32_t kind, i
     return slice;
 }
 
-BH_FN void BH_DESIGN(claim_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)
+BH_FN void BH_DESIGN(claim_all)(const bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = BH_DESIGN(claim_slice)(job, kind, stage);
 
-    if (stage && !job->parked_count[stage - 1])
+    if (stage && !job->done->parked_count[stage - 1])
         return;
     BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_CLAIM, stage, rounds, places[threadIdx.x]);
-    bh_cuda_enter_block(&job->slice.inserted, slice.inserted);
-    bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
-    if (blockIdx.x == 0 && threadIdx.x == 0 && !job->schedule)
-        job->schedule = BH__CUDA_SIFT;
+    bh_cuda_enter_block(&job->done->inserted, slice.inserted);
+    bh_cuda_enter_block(&job->done->assigned, slice.assigned);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !job->done->schedule)
+        job->done->schedule = BH__CUDA_SIFT;
     if (blockIdx.x == 0 && threadIdx.x == 0 && stage == BH_CUDA_HOME_FULL)
-        job->struck = 1;
+        job->done->struck = 1;
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
-    BH_DESIGN(claim_insert)(bh__cuda_job *job, uint32_t rounds, int stage)
+    BH_DESIGN(claim_insert)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage)
 {
-    BH_DESIGN(claim_all)(job, BH_INSERT, rounds, stage);
+    BH_DESIGN(claim_all)(&job, BH_INSERT, rounds, stage);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
-    BH_DESIGN(claim_other)(bh__cuda_job *job, uint32_t rounds, int stage)
+    BH_DESIGN(claim_other)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage)
 {
-    BH_DESIGN(claim_all)(job, job->slice.op, rounds, stage);
+    BH_DESIGN(claim_all)(&job, job.slice.op, rounds, stage);
 }
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
 /* Lists the elements of a block that are not done for the second stage, with one access to the list's length. */
-BH_FN void BH_DESIGN(claim_leave)(bh__cuda_job *job, uint32_t name, int leaves)
+BH_FN void BH_DESIGN(claim_leave)(const bh__cuda_job *job, uint32_t name, int leaves)
 {
     __shared__ uint32_t count;
     __shared__ unsigned long long place;
@@ -83,7 +83,7 @@ BH_FN void BH_DESIGN(claim_leave)(bh__cuda_job *job, uint32_t name, int leaves)
     mine = __shfl_sync(0xffffffffu, mine, 0) + bh_count(left & ((1u << lane) - 1));
     __syncthreads();
     if (threadIdx.x == 0 && count)
-        place = atomicAdd((unsigned long long *)&job->parked_count[BH_CUDA_HOME_FULL - 1],
+        place = atomicAdd((unsigned long long *)&job->done->parked_count[BH_CUDA_HOME_FULL - 1],
                           (unsigned long long)count);
     __syncthreads();
     if (leaves)
@@ -99,7 +99,7 @@ BH_FN int BH_DESIGN(is_first)(BH_KEY key, uint32_t here)
 
 /* The first step of all elements, a thread for each. What it does not finish is listed. So the steps that few elements need
  * are taken by full warps. */
-BH_FN void BH_DESIGN(claim_first)(bh__cuda_job *job, uint32_t kind)
+BH_FN void BH_DESIGN(claim_first)(const bh__cuda_job *job, uint32_t kind)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = BH_DESIGN(claim_slice)(job, kind, BH_CUDA_FRESH);
@@ -134,20 +134,22 @@ BH_FN void BH_DESIGN(claim_first)(bh__cuda_job *job, uint32_t kind)
     }
     BH_DESIGN(claim_leave)(job, at | (room ? BH_CUDA_PARKED_ROOM : 0),
                            answer != BH_DONE && !stalls);
-    bh_cuda_enter_block(&job->slice.inserted, slice.inserted);
+    bh_cuda_enter_block(&job->done->inserted, slice.inserted);
     if (!BH_OP_KEEPS(kind))
-        bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
-    if (i == 0 && !job->schedule)
-        job->schedule = BH__CUDA_SIFT;
+        bh_cuda_enter_block(&job->done->assigned, slice.assigned);
+    if (i == 0 && !job->done->schedule)
+        job->done->schedule = BH__CUDA_SIFT;
 }
 
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5) BH_DESIGN(claim_first_insert)(bh__cuda_job *job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5)
+    BH_DESIGN(claim_first_insert)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_DESIGN(claim_first)(job, BH_INSERT);
+    BH_DESIGN(claim_first)(&job, BH_INSERT);
 }
 
-__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5) BH_DESIGN(claim_first_other)(bh__cuda_job *job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, 5)
+    BH_DESIGN(claim_first_other)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_DESIGN(claim_first)(job, job->slice.op);
+    BH_DESIGN(claim_first)(&job, job.slice.op);
 }
 #endif

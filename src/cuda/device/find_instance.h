@@ -20,21 +20,21 @@ static unsigned BH_GPU(look_blocks)(const bh__gpu *gpu, uint64_t count)
 }
 
 /* Launches a kernel of look.h or present.h. */
-static int BH_GPU(launch_look)(void (*kernel)(bh__cuda_job *, uint32_t), bh__gpu *gpu,
-                               bh__cuda_job *job, uint64_t count)
+static int BH_GPU(launch_look)(void (*kernel)(const bh__cuda_job, uint32_t), bh__gpu *gpu,
+                               const bh__cuda_job *job, uint64_t count)
 {
     kernel<<<BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-        job, BH_GPU(look_rounds)(gpu, count));
+        *job, BH_GPU(look_rounds)(gpu, count));
     return (int)cudaGetLastError();
 }
 
-int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
     return BH_GPU(launch_look)(BH_DESIGN(look_find), gpu, job, count);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
-int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int BH_GPU(find_at_once)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
     return BH_GPU(launch_look)(BH_DESIGN(look_at_once), gpu, job, count);
 }
@@ -43,7 +43,8 @@ int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
 #ifdef BH_DESIGN_PRESENT
 #include "cuda/device/present.h"
 
-int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count)
+int BH_GPU(present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t hints,
+                    uint64_t count)
 {
 #ifdef BH_DESIGN_AT_ONCE
     if (hints & BH_HINT_AT_ONCE)
@@ -60,23 +61,23 @@ int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints
 #ifdef BH_DESIGN_CLAIMS
 #include "cuda/device/claim.h"
 
-int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage)
+int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t count, int stage)
 {
-    void (*const kernel)(bh__cuda_job *, uint32_t, int) =
+    void (*const kernel)(const bh__cuda_job, uint32_t, int) =
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
-    void (*const first)(bh__cuda_job *) =
+    void (*const first)(const bh__cuda_job) =
         op == BH_INSERT ? BH_DESIGN(claim_first_insert) : BH_DESIGN(claim_first_other);
 
     if (!stage) {
-        first<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+        first<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
         return (int)cudaGetLastError();
     }
 #endif
     kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-        job, BH_GPU(look_rounds)(gpu, count), stage);
+        *job, BH_GPU(look_rounds)(gpu, count), stage);
     /* The list of the second stage is not emptied: that stage goes through what is left of it. */
     return bh__gpu_listed(gpu, job, stage == BH__CUDA_HOME_FULL ? 0 : stage);
 }
@@ -108,39 +109,39 @@ BH_FN uint64_t BH_GPU(sampled)(const bh__cuda_job *job, uint64_t item)
 
 /* Of the elements that set one bit only the first counts: so equal keys count once, and so do keys that
  * share a bit. A block goes on to other elements until there are none, and adds up what it has counted once. */
-__global__ void BH_GPU(survey_kernel)(bh__cuda_job *job)
+__global__ void BH_GPU(survey_kernel)(const __grid_constant__ bh__cuda_job job)
 {
-    const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job->slice.geometry;
-    const BH_KEY *keys = (const BH_KEY *)job->slice.keys;
+    const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)job.slice.geometry;
+    const BH_KEY *keys = (const BH_KEY *)job.slice.keys;
     const uint64_t step = gridDim.x * (uint64_t)blockDim.x;
     uint64_t first = blockIdx.x * (uint64_t)blockDim.x;
     uint32_t fresh = 0, absent = 0;
 
-    for (; first < job->count; first += step) {
+    for (; first < job.count; first += step) {
         const uint64_t item = first + threadIdx.x;
-        const uint64_t at = job->every > 1 || job->names ? BH_GPU(sampled)(job, item) : item;
-        const int looks = item < job->count, is_new = BH_GPU(is_new)(job, at, looks);
+        const uint64_t at = job.every > 1 || job.names ? BH_GPU(sampled)(&job, item) : item;
+        const int looks = item < job.count, is_new = BH_GPU(is_new)(&job, at, looks);
 
         absent += is_new;
-        if (job->any ? looks : is_new) {
+        if (job.any ? looks : is_new) {
             const uint64_t word = bh_hash_key(keys[at], &geometry->seed).one;
-            const uint64_t bit = word & (job->bit_count - 1);
+            const uint64_t bit = word & (job.bit_count - 1);
             const uint32_t mask = 1u << bit % 32;
 
             /* Many are set already, and reading is cheaper. */
-            fresh += !(__ldcg(&job->bits[bit / 32]) & mask) &&
-                     !(atomicOr(&job->bits[bit / 32], mask) & mask);
+            fresh += !(__ldcg(&job.bits[bit / 32]) & mask) &&
+                     !(atomicOr(&job.bits[bit / 32], mask) & mask);
         }
     }
-    bh_cuda_add(&job->fresh, fresh);
-    bh_cuda_add(&job->absent, absent);
+    bh_cuda_add(&job.done->fresh, fresh);
+    bh_cuda_add(&job.done->absent, absent);
 }
 
-int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+int BH_GPU(survey)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
     const uint64_t threads = count < gpu->threads ? count : gpu->threads;
 
-    BH_GPU(survey_kernel)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    BH_GPU(survey_kernel)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
     return (int)cudaGetLastError();
 }
 

@@ -9,6 +9,7 @@
 struct bh__gpu {
     int device;
     int own_stream;
+    int shares_managed; /* the host may touch managed memory while the GPU works */
     uint32_t processors;
     uint32_t threads; /* how many the GPU can run at a time */
     cudaMemPool_t pool[BH_MEMORIES];
@@ -45,13 +46,10 @@ static inline unsigned bh__gpu_blocks(uint64_t threads)
     return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
 }
 
-/* Elements of a lane, at most: in the schedules `sift` and `lanes` (kernels.h), and in look.h. */
+/* Elements of a lane, at most: in the schedule `lanes` (kernels.h), and in look.h. */
 #ifndef BH_CUDA_ROUNDS
 #define BH_CUDA_ROUNDS 16u
 #endif
-
-/* Fewer elements are carried to their ends by one kernel: a second launch would cost more. */
-#define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
 
 /* Rounds of 32 elements for each warp: so few that all of the GPU has something to do. */
 static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
@@ -59,6 +57,15 @@ static inline uint32_t bh__gpu_rounds(const bh__gpu *gpu, uint64_t count)
     const uint64_t rounds = count / gpu->threads + 1;
 
     return rounds < BH_CUDA_ROUNDS ? (uint32_t)rounds : BH_CUDA_ROUNDS;
+}
+
+/* Blocks of the first of several stages in which elements take locks: with more than two on a multiprocessor DACHash's
+ * insertions take a third longer on an H100 (decision 0032). */
+static inline unsigned bh__gpu_locking(const bh__gpu *gpu, uint64_t count)
+{
+    const unsigned blocks = bh__gpu_blocks(count), most = 2 * gpu->processors;
+
+    return blocks < most ? blocks : most;
 }
 
 /* How many warps take `count` elements, 32 * rounds each. */
@@ -75,24 +82,28 @@ static inline uint64_t bh__gpu_warps(uint64_t count, uint32_t rounds)
 
 /* To be called behind the launch of a stage that begins with elements in a list, or (`stage` 0) with all: answers
  * whether the launch was refused, and empties the list. Negative: what was launched may run (module.h). */
-static inline int bh__gpu_listed(bh__gpu *gpu, bh__cuda_job *job, int stage)
+static inline int bh__gpu_listed(bh__gpu *gpu, const bh__cuda_job *job, int stage)
 {
     const int error = (int)cudaGetLastError();
 
     if (error || !stage)
         return error;
-    return -(int)cudaMemsetAsync(&job->parked_count[stage - 1], 0, sizeof job->parked_count[0],
-                                 gpu->stream);
+    return -(int)cudaMemsetAsync(&job->done->parked_count[stage - 1], 0,
+                                 sizeof job->done->parked_count[0], gpu->stream);
 }
 
-typedef int bh__gpu_launch(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
+/* The error, or 0, of launches behind others that have not been refused: these may run (module.h). */
+static inline int bh__gpu_behind(int error)
+{
+    return error > 0 ? -error : error;
+}
+
+typedef int bh__gpu_launch(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count);
 typedef int bh__gpu_pass(bh__gpu *gpu, void *job, uint64_t items);
 
-/* The first stages of a design's own schedule for large calls. BH_GPU_DECLINED: nothing has been done,
- * and the elements want another schedule. */
+/* What the first stages of a design's own schedule for large calls answer where nothing has been done, and the elements
+ * want another schedule. */
 #define BH_GPU_DECLINED INT32_MAX
-typedef int bh__gpu_inserts(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                            uint64_t count);
 
 typedef struct bh__gpu_kernels {
     bh__cuda_kernels known; /* first: what the library gets is a pointer to this */
@@ -101,14 +112,15 @@ typedef struct bh__gpu_kernels {
     bh__gpu_pass *const *pass;    /* by the numbers of the design */
     bh__gpu_launch *survey;
     /* Insertions by region, or NULL; and the stages that follow the first one, or NULL, by kind of slice. */
-    bh__gpu_inserts *by_region;
+    bh__gpu_launch *by_region;
     bool regions_leave_absent; /* what they leave begins anew: it is in the list BH__CUDA_ABSENT */
     bh__gpu_launch *rest[BH_SLICE_KINDS];
     /* Acts on keys that are there, or NULL; and the stages, for the elements that it leaves. */
-    int (*present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
-    int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, bh__cuda_job *job, uint64_t count, int stage);
+    int (*present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t hints,
+                   uint64_t count);
+    int (*stages[BH_SLICE_KINDS])(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count, int stage);
     /* The first stage of insertions into tables with BH_HINT_CLAIMS, or NULL. */
-    int (*claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
+    int (*claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
     bool
         claims_again; /* what it lists for the second stage it goes through once more before that */
     bool has_compared_widths; /* 4-byte keys beside 4-byte values: those of schedule.cu */

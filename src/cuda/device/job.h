@@ -45,13 +45,13 @@ BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
 
 /* Adds a thread's counts to the job's. To be called by all threads of a kernel at its end. `schedule` is a
  * BH__CUDA_ word of module.h; where a slice is several kernels, the first one's stays. */
-BH_FN void bh_cuda_enter(bh__cuda_job *job, uint32_t schedule, const bh_cuda_counts *counts)
+BH_FN void bh_cuda_enter(const bh__cuda_job *job, uint32_t schedule, const bh_cuda_counts *counts)
 {
-    if (blockIdx.x == 0 && threadIdx.x == 0 && !job->schedule)
-        job->schedule = schedule;
-    bh_cuda_add(&job->slice.inserted, counts->inserted);
-    bh_cuda_add(&job->slice.erased, counts->erased);
-    bh_cuda_add(&job->slice.assigned, counts->assigned);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !job->done->schedule)
+        job->done->schedule = schedule;
+    bh_cuda_add(&job->done->inserted, counts->inserted);
+    bh_cuda_add(&job->done->erased, counts->erased);
+    bh_cuda_add(&job->done->assigned, counts->assigned);
 }
 
 /* Takes places for those groups of this warp that want one, by one atomic addition; answers this group's. To
@@ -70,30 +70,30 @@ BH_FN uint64_t bh_cuda_take(uint64_t *counter, int wants)
 
 /* Whether there is room for a new key of this group. Where there is not room for all, each group that wants
  * some takes it. */
-BH_FN int bh_cuda_has_room(bh__cuda_job *job, int wants)
+BH_FN int bh_cuda_has_room(const bh__cuda_job *job, int wants)
 {
     if (job->room >= job->count || !job->room)
         return job->room != 0;
     /* Where all room is taken already, no atomic is needed to see it. */
-    if (*(volatile const uint64_t *)&job->room_taken >= job->room)
+    if (*(volatile const uint64_t *)&job->done->room_taken >= job->room)
         return 0;
-    return bh_cuda_take(&job->room_taken, wants) < job->room;
+    return bh_cuda_take(&job->done->room_taken, wants) < job->room;
 }
 
 /* Lists an element as stalled, for the host to resolve. */
-BH_FN void bh_cuda_stall(bh__cuda_job *job, uint32_t at, int stalls)
+BH_FN void bh_cuda_stall(const bh__cuda_job *job, uint32_t at, int stalls)
 {
-    const uint64_t place = bh_cuda_take(&job->stalled_count, stalls);
+    const uint64_t place = bh_cuda_take(&job->done->stalled_count, stalls);
 
     if (stalls && bh_cuda_lane() == 0)
         job->stalled[place] = at;
 }
 
 /* Notes why elements stalled. Few threads write: only those with a reason that is not noted yet. */
-BH_FN void bh_cuda_reason(bh__cuda_job *job, int stalls, uint32_t reasons)
+BH_FN void bh_cuda_reason(const bh__cuda_job *job, int stalls, uint32_t reasons)
 {
-    if (stalls && (reasons & ~*(volatile const uint32_t *)&job->slice.reasons))
-        atomicOr(&job->slice.reasons, reasons);
+    if (stalls && (reasons & ~*(volatile const uint32_t *)&job->done->reasons))
+        atomicOr(&job->done->reasons, reasons);
 }
 
 /* What an element does in a kernel of this kind. */
@@ -112,9 +112,6 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 #define BH_CUDA_PARKED_ROOM (1u << 31)
 /* In a list: an element that is done, or listed elsewhere. */
 #define BH_CUDA_PARKED_DONE UINT32_MAX
-/* So few elements that claims leave in the list of the second stage are put into that of the last ones. Chosen, not
- * tuned. */
-#define BH_CUDA_FEW 256u
 /* Whether there is room has not been asked yet. */
 #define BH_CUDA_ROOM_UNKNOWN 2
 
@@ -161,9 +158,9 @@ BH_FN void bh_cuda_stamp_end(uint32_t at)
 
 /* Adds the elements of this warp that are to be parked to a stage's list, with what is known of the room for
  * them. */
-BH_FN void bh_cuda_park(bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
+BH_FN void bh_cuda_park(const bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
 {
-    const uint64_t place = bh_cuda_take(&job->parked_count[stage - 1], parks);
+    const uint64_t place = bh_cuda_take(&job->done->parked_count[stage - 1], parks);
 
     if (parks && bh_cuda_lane() == 0)
         job->parked[stage - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);

@@ -134,10 +134,10 @@ BH_FN void BH_KERNEL(twins_answer)(const bh__slice *slice, uint32_t at, uint32_t
 }
 
 /* Tells the host that some key is missing: the values of missing keys stay as they were. */
-BH_FN void BH_KERNEL(note_missing)(bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
+BH_FN void BH_KERNEL(note_missing)(const bh__cuda_job *job, uint32_t kind, const BH_DESIGN(op) *op)
 {
-    if (kind == BH_FIND && op->outcome == BH_MISSING && !job->missing)
-        job->missing = 1;
+    if (kind == BH_FIND && op->outcome == BH_MISSING && !job->done->missing)
+        job->done->missing = 1;
 }
 
 /* BH_HINT_ALIKE for the elements of a stage, if they are all of one operation and move no key; `moves` says that
@@ -157,7 +157,7 @@ BH_FN uint32_t BH_KERNEL(alike)(const bh__slice *slice, uint32_t kind, int moves
  * `room` says whether there is room for a new key, or that this has not been asked. Answers what the
  * element has done, in BH_CUDA_ bits.
  */
-BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+BH_FN uint32_t BH_KERNEL(finish)(const bh__cuda_job *job, const bh__slice *common, uint32_t at,
                                  uint32_t kind, int room, uint32_t here, int stage)
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -210,7 +210,7 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
     if (answer == BH_DONE)
         bh_cuda_stamp_end(at);
     if (slice.moved)
-        job->moved = 1;
+        job->done->moved = 1;
     BH_KERNEL(note_missing)(job, kind, &op);
     return (slice.inserted ? BH_CUDA_INSERTED : 0) | (slice.erased ? BH_CUDA_ERASED : 0) |
            (slice.assigned ? BH_CUDA_ASSIGNED : 0);
@@ -221,14 +221,14 @@ BH_FN uint32_t BH_KERNEL(finish)(bh__cuda_job *job, const bh__slice *common, uin
  * neighbouring parked elements one after the other: elements may have been parked bucket by bucket
  * (scatter.h), and if the lanes of a warp took neighbours, they would all want the same lock.
  */
-BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
+BH_FN void BH_KERNEL(each)(const bh__cuda_job *job, uint32_t kind, int stage)
 {
-    if (stage && !job->parked_count[stage - 1])
+    if (stage && !job->done->parked_count[stage - 1])
         return;
-    if (stage == BH_CUDA_HOME_FULL && job->struck && job->left <= BH_CUDA_FEW)
+    if (stage == BH_CUDA_HOME_FULL && job->done->struck && job->done->left <= BH_CUDA_FEW)
         return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
-    const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
+    const uint64_t count = stage ? job->done->parked_count[stage - 1] : job->count;
     const uint64_t groups = gridDim.x * (uint64_t)blockDim.x / BH_CUDA_TILE;
     const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
     uint32_t rounds = (uint32_t)((count + groups - 1) / groups);
@@ -261,12 +261,12 @@ BH_FN void BH_KERNEL(each)(bh__cuda_job *job, uint32_t kind, int stage)
  *
  * Elements for whose searches there is no allowance stall at their first step.
  */
-BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
+BH_FN void BH_KERNEL(search_all)(const bh__cuda_job *job, uint32_t kind)
 {
-    if (job->parked_count[BH_CUDA_BOTH_FULL - 1] == job->sent)
+    if (job->done->parked_count[BH_CUDA_BOTH_FULL - 1] == job->done->sent)
         return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
-    const uint64_t count = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t count = job->done->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
     const uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
     uint64_t i = bh_cuda_group();
@@ -308,7 +308,7 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
         __syncwarp();
     }
     if (slice.moved)
-        job->moved = 1;
+        job->done->moved = 1;
     counts.inserted = (uint32_t)slice.inserted;
     counts.erased = (uint32_t)slice.erased;
     counts.assigned = (uint32_t)slice.assigned;
@@ -319,7 +319,7 @@ BH_FN void BH_KERNEL(search_all)(bh__cuda_job *job, uint32_t kind)
 
 #if BH_CUDA_TILE == 1
 /* An element's first step; *counts counts what it has done. */
-BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uint32_t at,
+BH_FN bh_answer BH_KERNEL(begin)(const bh__cuda_job *job, const bh__slice *common, uint32_t at,
                                  uint32_t kind, int room, bh_cuda_counts *counts)
 {
     bh__slice slice = *common;
@@ -346,7 +346,7 @@ BH_FN bh_answer BH_KERNEL(begin)(bh__cuda_job *job, const bh__slice *common, uin
 
 /* Takes `count` parked elements. In the schedule `lanes` they are carried to their ends; `sift` lists them
  * for the next kernel. */
-BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uint32_t kind,
+BH_FN uint32_t BH_KERNEL(unpark)(const bh__cuda_job *job, const bh__slice *common, uint32_t kind,
                                  const uint32_t *parked, uint32_t count, int sifts)
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -367,22 +367,22 @@ BH_FN uint32_t BH_KERNEL(unpark)(bh__cuda_job *job, const bh__slice *common, uin
     return happened;
 }
 
-/* The schedules `sift` and `lanes`: a warp has 32 elements for each round. They are all of the slice or, where
- * the stage BH__CUDA_ABSENT begins with them, those in its list. */
-BH_FN void BH_KERNEL(begin_all)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, int sifts,
-                                int stage)
+/* The schedules `sift` and `lanes`: a warp takes 32 elements, and then the 32 that lie as many further on as the grid has
+ * threads: so what runs at a time lies together. They are all of the slice or, where the stage BH__CUDA_ABSENT begins with
+ * them, those in its list. */
+BH_FN void BH_KERNEL(begin_all)(const bh__cuda_job *job, uint32_t kind, int sifts, int stage)
 {
     __shared__ uint32_t parking[BH_CUDA_BLOCK / 32][64];
     uint32_t *const parked = parking[threadIdx.x / 32];
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint32_t lane = threadIdx.x % 32;
-    const uint64_t count = stage ? job->parked_count[stage - 1] : job->count;
+    const uint64_t count = stage ? job->done->parked_count[stage - 1] : job->count;
     const uint32_t *names = stage ? job->parked[stage - 1] : job->names;
-    uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x - lane) * rounds + lane;
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     bh_cuda_counts counts = {0, 0, 0};
     uint32_t waiting = 0;
 
-    for (; rounds && i - lane < count; rounds--, i += 32) {
+    for (; i - lane < count; i += gridDim.x * (uint64_t)blockDim.x) {
         const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
         const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
@@ -430,9 +430,9 @@ typedef struct BH_KERNEL(turns) {
 } BH_KERNEL(turns);
 
 /* Carries an element to its end, or until it stalls or is refused. */
-BH_FN bh_answer BH_KERNEL(carry_on)(bh__cuda_job *job, bh__slice *slice, BH_KERNEL(turns) *turns,
-                                    BH_KERNEL(refused) *kept, uint32_t at, uint32_t kind,
-                                    BH_DESIGN(op) *op)
+BH_FN bh_answer BH_KERNEL(carry_on)(const bh__cuda_job *job, bh__slice *slice,
+                                    BH_KERNEL(turns) *turns, BH_KERNEL(refused) *kept, uint32_t at,
+                                    uint32_t kind, BH_DESIGN(op) *op)
 {
     const uint32_t bit = 1u << turns->last;
     bh_answer answer;
@@ -490,7 +490,7 @@ BH_FN bh_answer BH_KERNEL(carry_on)(bh__cuda_job *job, bh__slice *slice, BH_KERN
  * Only when all elements left have been refused in a row does the tile wait (bh_turn): two tiles, in
  * lockstep, may each want what the other one is about to take.
  */
-BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
+BH_FN void BH_KERNEL(in_turn)(const bh__cuda_job *job, uint32_t kind)
 {
     __shared__ BH_KERNEL(refused) kept[BH_CUDA_BLOCK];
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
@@ -525,7 +525,7 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
         counts.erased += (uint32_t)slice.erased;
         counts.assigned += (uint32_t)slice.assigned;
         if (slice.moved)
-            job->moved = 1;
+            job->done->moved = 1;
         turns.refused = answer == BH_RETRY ? turns.refused + 1 : 0;
         if (answer == BH_RETRY)
             continue;
@@ -554,121 +554,119 @@ BH_FN void BH_KERNEL(in_turn)(bh__cuda_job *job, uint32_t kind)
  * for each kind.
  */
 #if !BH_CUDA_SLICES_ONLY
-__global__ void BH_KERNEL(insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(insert)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_INSERT, BH_CUDA_FRESH);
+    BH_KERNEL(each)(&job, BH_INSERT, BH_CUDA_FRESH);
 }
 
-__global__ void BH_KERNEL(erase)(bh__cuda_job *job)
+__global__ void BH_KERNEL(erase)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_ERASE, BH_CUDA_FRESH);
+    BH_KERNEL(each)(&job, BH_ERASE, BH_CUDA_FRESH);
 }
 
-__global__ void BH_KERNEL(add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(add)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_ADD, BH_CUDA_FRESH);
+    BH_KERNEL(each)(&job, BH_ADD, BH_CUDA_FRESH);
 }
 
-__global__ void BH_KERNEL(mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(mixed)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_KIND_MIXED, BH_CUDA_FRESH);
+    BH_KERNEL(each)(&job, BH_KIND_MIXED, BH_CUDA_FRESH);
 }
 
 #ifdef BH_DESIGN_STAGES
-__global__ void BH_KERNEL(sift_insert)(bh__cuda_job *job, uint32_t rounds, int stage)
+__global__ void BH_KERNEL(sift_insert)(const __grid_constant__ bh__cuda_job job, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_INSERT, rounds, 1, stage);
+    BH_KERNEL(begin_all)(&job, BH_INSERT, 1, stage);
 }
 
-__global__ void BH_KERNEL(other_insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_insert)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_INSERT, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(&job, BH_INSERT, BH_CUDA_HOME_FULL);
 }
 
-__global__ void BH_KERNEL(last_insert)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_insert)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(search_all)(job, BH_INSERT);
+    BH_KERNEL(search_all)(&job, BH_INSERT);
 }
 
-__global__ void BH_KERNEL(sift_erase)(bh__cuda_job *job, uint32_t rounds, int stage)
+__global__ void BH_KERNEL(sift_erase)(const __grid_constant__ bh__cuda_job job, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_ERASE, rounds, 1, stage);
+    BH_KERNEL(begin_all)(&job, BH_ERASE, 1, stage);
 }
 
-__global__ void BH_KERNEL(other_erase)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_erase)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_ERASE, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(&job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
-__global__ void BH_KERNEL(sift_add)(bh__cuda_job *job, uint32_t rounds, int stage)
+__global__ void BH_KERNEL(sift_add)(const __grid_constant__ bh__cuda_job job, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_ADD, rounds, 1, stage);
+    BH_KERNEL(begin_all)(&job, BH_ADD, 1, stage);
 }
 
-__global__ void BH_KERNEL(other_add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_add)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_ADD, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(&job, BH_ADD, BH_CUDA_HOME_FULL);
 }
 
-__global__ void BH_KERNEL(last_add)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_add)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(search_all)(job, BH_ADD);
+    BH_KERNEL(search_all)(&job, BH_ADD);
 }
 
-__global__ void BH_KERNEL(sift_mixed)(bh__cuda_job *job, uint32_t rounds, int stage)
+__global__ void BH_KERNEL(sift_mixed)(const __grid_constant__ bh__cuda_job job, int stage)
 {
-    BH_KERNEL(begin_all)(job, BH_KIND_MIXED, rounds, 1, stage);
+    BH_KERNEL(begin_all)(&job, BH_KIND_MIXED, 1, stage);
 }
 
-__global__ void BH_KERNEL(other_mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(other_mixed)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(each)(job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
+    BH_KERNEL(each)(&job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
-__global__ void BH_KERNEL(last_mixed)(bh__cuda_job *job)
+__global__ void BH_KERNEL(last_mixed)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(search_all)(job, BH_KIND_MIXED);
+    BH_KERNEL(search_all)(&job, BH_KIND_MIXED);
 }
 
 #endif
 
 #else
-BH_FN void BH_KERNEL(run)(bh__cuda_job *job, uint32_t kind, int rounds)
+BH_FN void BH_KERNEL(run)(const bh__cuda_job *job, uint32_t kind)
 {
 #if BH_CUDA_WAY == BH_CUDA_LANES
-    BH_KERNEL(begin_all)(job, kind, (uint32_t)rounds, 0, BH_CUDA_FRESH);
+    BH_KERNEL(begin_all)(job, kind, 0, BH_CUDA_FRESH);
 #elif BH_CUDA_WAY == BH_CUDA_VOTER
-    (void)rounds;
     BH_KERNEL(in_turn)(job, kind);
 #else
-    (void)rounds;
     BH_KERNEL(each)(job, kind, BH_CUDA_FRESH);
 #endif
 }
 
-__global__ void BH_KERNEL(find)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(find)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(run)(job, BH_FIND, rounds);
+    BH_KERNEL(run)(&job, BH_FIND);
 }
 
-__global__ void BH_KERNEL(insert)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(insert)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(run)(job, BH_INSERT, rounds);
+    BH_KERNEL(run)(&job, BH_INSERT);
 }
 
-__global__ void BH_KERNEL(erase)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(erase)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(run)(job, BH_ERASE, rounds);
+    BH_KERNEL(run)(&job, BH_ERASE);
 }
 
-__global__ void BH_KERNEL(add)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(add)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(run)(job, BH_ADD, rounds);
+    BH_KERNEL(run)(&job, BH_ADD);
 }
 
-__global__ void BH_KERNEL(mixed)(bh__cuda_job *job, int rounds)
+__global__ void BH_KERNEL(mixed)(const __grid_constant__ bh__cuda_job job)
 {
-    BH_KERNEL(run)(job, BH_KIND_MIXED, rounds);
+    BH_KERNEL(run)(&job, BH_KIND_MIXED);
 }
 
 #endif

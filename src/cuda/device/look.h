@@ -193,8 +193,8 @@ BH_FN void BH_DESIGN(look_give)(const bh__slice *slice, const BH_DESIGN(op) *op,
 
 /* Leaves the elements of a warp that `stalls` to the stages. What has a reason to stall, as that there is no room, would
  * stall there too; but where both buckets of a key are full, ways may be found (BH_DESIGN_WAYS). */
-BH_FN void BH_DESIGN(look_leave)(bh__cuda_job *job, const bh__slice *slice, int room, uint32_t at,
-                                 int stalls, int stage)
+BH_FN void BH_DESIGN(look_leave)(const bh__cuda_job *job, const bh__slice *slice, int room,
+                                 uint32_t at, int stalls, int stage)
 {
 #ifdef BH_DESIGN_WAYS
     const int full = slice->reasons == BH_REASON_PLACE;
@@ -213,14 +213,14 @@ BH_FN void BH_DESIGN(look_leave)(bh__cuda_job *job, const bh__slice *slice, int 
 /* The end of elements in the list of the second stage, from places `of` it: strikes from it what is done, or listed elsewhere. What is
  * left stays for the second stage, but for a few elements, which are as well done with those whose buckets are full: for
  * them it would not begin. */
-BH_FN void BH_DESIGN(look_strike)(bh__cuda_job *job, const bh__slice *slice, int room, uint32_t at,
-                                  uint32_t of, bh_answer answer, int ends)
+BH_FN void BH_DESIGN(look_strike)(const bh__cuda_job *job, const bh__slice *slice, int room,
+                                  uint32_t at, uint32_t of, bh_answer answer, int ends)
 {
     const int stalls = ends && answer == BH_STALL;
     int leaves = stalls && !slice->reasons;
 
     if (__any_sync(0xffffffffu, stalls)) {
-        const uint64_t place = bh_cuda_take(&job->left, leaves);
+        const uint64_t place = bh_cuda_take(&job->done->left, leaves);
         const int last =
             stalls && (slice->reasons == BH_REASON_PLACE || (leaves && place < BH_CUDA_FEW));
 
@@ -234,9 +234,9 @@ BH_FN void BH_DESIGN(look_strike)(bh__cuda_job *job, const bh__slice *slice, int
 }
 
 /* The end of a lane's element, which `ends`. All lanes of the warp come here. */
-BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const BH_DESIGN(op) *op,
-                               uint32_t kind, bh_look how, int stage, int room, uint32_t at,
-                               uint32_t of, bh_answer answer, int ends)
+BH_FN void BH_DESIGN(look_end)(const bh__cuda_job *job, const bh__slice *slice,
+                               const BH_DESIGN(op) *op, uint32_t kind, bh_look how, int stage,
+                               int room, uint32_t at, uint32_t of, bh_answer answer, int ends)
 {
     const int stalls = ends && answer == BH_STALL;
 
@@ -244,8 +244,8 @@ BH_FN void BH_DESIGN(look_end)(bh__cuda_job *job, const bh__slice *slice, const 
         slice->outcomes[at] = op->outcome;
     /* The host brings the values of missing keys, which stay as they were. The word is read before it is
      * written: it is in the L1 cache, and otherwise each warp with a missing key would store to one place. */
-    if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->missing)
-        job->missing = 1;
+    if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->done->missing)
+        job->done->missing = 1;
     if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL)
         BH_DESIGN(look_strike)(job, slice, room, at, of, answer, ends);
     if (how == BH_LOOK_FIND || !BH_OP_INSERTS(kind) || !__any_sync(0xffffffffu, stalls) ||
@@ -279,10 +279,10 @@ BH_FN uint32_t BH_DESIGN(look_end_of)(uint32_t first, uint32_t each, uint32_t co
  * insertions go on with others as long as there are some, because the host does not know how many are listed. A slice
  * has at most 2^30 elements.
  */
-BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t kind, bh_look how,
-                                   int stage, uint32_t rounds, unsigned char *place)
+BH_FN void BH_DESIGN(look_in_turn)(const bh__cuda_job *job, bh__slice *slice, uint32_t kind,
+                                   bh_look how, int stage, uint32_t rounds, unsigned char *place)
 {
-    const uint32_t count = (uint32_t)(stage ? job->parked_count[stage - 1] : job->count);
+    const uint32_t count = (uint32_t)(stage ? job->done->parked_count[stage - 1] : job->count);
     const uint32_t spread = count / (gridDim.x * blockDim.x) + 1;
     const uint32_t each = BH_DESIGN_IN_TURN == 1     ? 1 /* a constant */
                           : stage && spread < rounds ? spread
@@ -357,7 +357,7 @@ BH_FN void BH_DESIGN(look_in_turn)(bh__cuda_job *job, bh__slice *slice, uint32_t
 #endif
 
 /* Lookups. `hints` is a constant: so the code has one form only. */
-BH_FN void BH_DESIGN(look_keys)(bh__cuda_job *job, uint32_t rounds, uint32_t hints)
+BH_FN void BH_DESIGN(look_keys)(const bh__cuda_job *job, uint32_t rounds, uint32_t hints)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = job->slice;
@@ -368,15 +368,15 @@ BH_FN void BH_DESIGN(look_keys)(bh__cuda_job *job, uint32_t rounds, uint32_t hin
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
-    BH_DESIGN(look_find)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(look_find)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(look_keys)(job, rounds, 0);
+    BH_DESIGN(look_keys)(&job, rounds, 0);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
-    BH_DESIGN(look_at_once)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(look_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(look_keys)(job, rounds, BH_HINT_AT_ONCE);
+    BH_DESIGN(look_keys)(&job, rounds, BH_HINT_AT_ONCE);
 }
 #endif

@@ -1,8 +1,10 @@
 /*
  * The module's own half of module.h: what it asks of the CUDA runtime.
  */
+#include "base/atomic.h"
 #include "cuda/device/gpu.h"
 
+#include <chrono>
 #include <new>
 
 static const char *message(int error)
@@ -79,6 +81,9 @@ static int open(int device, void *stream, bh__gpu **made)
     if (!error)
         error =
             (int)cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
+    if (!error)
+        error = (int)cudaDeviceGetAttribute(&gpu->shares_managed,
+                                            cudaDevAttrConcurrentManagedAccess, device);
     gpu->processors = (uint32_t)processors;
     gpu->threads = (uint32_t)(processors * threads);
     gpu->device = device;
@@ -106,6 +111,9 @@ static int allocate(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memor
     int error = here.error;
 
     if (!error)
+        error = (int)cudaMallocFromPoolAsync(memory, bytes, gpu->pool[of], gpu->stream);
+    /* What the pools have to give back they give back while somebody waits. */
+    if (error == cudaErrorMemoryAllocation && !cudaStreamSynchronize(gpu->stream))
         error = (int)cudaMallocFromPoolAsync(memory, bytes, gpu->pool[of], gpu->stream);
     /* A refusal is no error of the calls that follow. */
     if (error)
@@ -342,83 +350,179 @@ static const bh__cuda_kernels *kernels(const bh_table_options *o)
     return k ? &k->known : nullptr;
 }
 
+/* Whether there are enough elements for stages, or the others need not be launched where the first does all. */
+static int is_staged(const bh__cuda_job *job)
+{
+    return job->asks || job->count >= BH_CUDA_SIFT_LEAST;
+}
+
 /* Whether a slice begins with what it does to keys that are there: one operation for all, which inserts
- * nothing, or of which the host expects that it inserts little; and not so few elements that one kernel does
- * all. */
-static int begins_with_present(const bh__cuda_job *known, bh__slice_kind kind, uint64_t n)
+ * nothing, or of which the host expects that it inserts little. */
+static int begins_with_present(const bh__gpu_kernels *k, bh__slice_kind kind,
+                               const bh__cuda_job *job)
 {
-    if (kind == BH_SLICE_FIND || known->slice.ops || known->again)
+    if (!k->present || kind == BH_SLICE_FIND || job->slice.ops || job->again)
         return 0;
-    return !BH_OP_INSERTS(known->slice.op) || (known->few_new && n >= BH_CUDA_SIFT_LEAST);
+    return !BH_OP_INSERTS(job->slice.op) || (job->few_new && is_staged(job));
 }
 
-/* Whether insertions claim places without locks. */
-static int claims(const bh__gpu_kernels *k, const bh__cuda_job *known, uint64_t n)
+/* Whether elements may claim places without locks; and whether all begin with that. */
+static int may_claim(const bh__gpu_kernels *k, const bh__cuda_job *job)
 {
-    return k->claim && !known->slice.ops && BH_OP_INSERTS(known->slice.op) &&
-           n >= BH_CUDA_SIFT_LEAST && (known->slice.hints & BH_HINT_CLAIMS);
+    return k->claim && !job->slice.ops && BH_OP_INSERTS(job->slice.op) &&
+           (job->slice.hints & BH_HINT_CLAIMS);
 }
 
-/* The stages behind the first one. What claims have listed is gone through by claims again, which are other ones then. */
-static int rest(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind, bh__cuda_job *job,
-                const bh__cuda_job *known, uint64_t n)
+static int claims(const bh__gpu_kernels *k, const bh__cuda_job *job)
 {
-    const bh__slice *s = &known->slice;
-    int error = 0;
-
-    if (k->claims_again && !s->ops && BH_OP_INSERTS(s->op) && (s->hints & BH_HINT_CLAIMS))
-        error = k->claim(gpu, job, s->op, n, BH__CUDA_HOME_FULL);
-    return error ? error : k->rest[kind](gpu, job, n);
+    return may_claim(k, job) && is_staged(job);
 }
 
-/* The stages, of all elements or of those in the list of a stage. */
-static int stages(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind, bh__cuda_job *job,
-                  const bh__cuda_job *known, uint64_t n, int stage)
+/* Whether what claims have listed is gone through by claims again, which are other ones then. */
+static int claims_again(const bh__gpu_kernels *k, const bh__cuda_job *job)
+{
+    return k->claims_again && may_claim(k, job);
+}
+
+/* The stages behind the first one. */
+static int rest(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind,
+                const bh__cuda_job *job)
 {
     int error;
 
-    if (!claims(k, known, n))
-        return k->stages[kind](gpu, job, n, stage);
-    error = k->claim(gpu, job, known->slice.op, n, stage);
+    if (!claims_again(k, job))
+        return k->rest[kind](gpu, job, job->count);
+    error = k->claim(gpu, job, job->slice.op, job->count, BH__CUDA_HOME_FULL);
+    return error ? error : bh__gpu_behind(k->rest[kind](gpu, job, job->count));
+}
+
+/* The stages, of elements in the list of those whose keys are absent. */
+static int absent(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind,
+                  const bh__cuda_job *job)
+{
+    int error;
+
+    if (!claims(k, job))
+        return k->stages[kind](gpu, job, job->count, BH__CUDA_ABSENT);
+    error = k->claim(gpu, job, job->slice.op, job->count, BH__CUDA_ABSENT);
+    return error ? error : bh__gpu_behind(rest(gpu, k, kind, job));
+}
+
+/* Behind which launches stages may be held back. */
+enum { HELD_NONE, HELD_PRESENT, HELD_REGIONS, HELD_CLAIMS };
+
+static int launch_held(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind,
+                       const bh__cuda_job *job, int held)
+{
+    if (held == HELD_CLAIMS)
+        return k->rest[kind](gpu, job, job->count);
+    return held == HELD_PRESENT || k->regions_leave_absent ? absent(gpu, k, kind, job)
+                                                           : rest(gpu, k, kind, job);
+}
+
+/* Launches the first stages of a slice that has held ones. Answers BH_GPU_DECLINED where it has none. */
+static int launch_first(bh__gpu *gpu, const bh__gpu_kernels *k, bh__slice_kind kind,
+                        const bh__cuda_job *job, int *held)
+{
+    int error = BH_GPU_DECLINED;
+
+    *held = HELD_REGIONS;
+    if (k->by_region && k->rest[kind] && kind != BH_SLICE_ERASE && kind != BH_SLICE_FIND)
+        error = k->by_region(gpu, job, job->count);
+    if (error == BH_GPU_DECLINED && begins_with_present(k, kind, job)) {
+        *held = BH_OP_INSERTS(job->slice.op) ? HELD_PRESENT : HELD_NONE;
+        error = k->present(gpu, job, job->slice.op, job->slice.hints, job->count);
+    } else if (error == BH_GPU_DECLINED && claims(k, job)) {
+        *held = HELD_CLAIMS;
+        error = k->claim(gpu, job, job->slice.op, job->count, 0);
+        if (!error && claims_again(k, job))
+            error =
+                bh__gpu_behind(k->claim(gpu, job, job->slice.op, job->count, BH__CUDA_HOME_FULL));
+    }
     if (error)
-        return error;
-    error = rest(gpu, k, kind, job, known, n);
-    return error > 0 ? -error : error;
+        *held = HELD_NONE;
+    return error;
 }
 
 static int slice(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
-                 bh__cuda_job *job, const bh__cuda_job *known, uint64_t n)
+                 const bh__cuda_job *job, int *held)
 {
     const bh__gpu_kernels *k = (const bh__gpu_kernels *)kernels;
     on_device here(gpu->device);
     int error = here.error;
 
+    *held = HELD_NONE;
     (void)cudaGetLastError(); /* launches answer the last error, also one of an earlier call */
-    if (error || !n)
+    if (error || !job->count)
         return error;
-    if (k->by_region && k->rest[kind] && kind != BH_SLICE_ERASE && kind != BH_SLICE_FIND) {
-        error = k->by_region(gpu, job, known, n);
-        if (error == 0 && k->regions_leave_absent)
-            error = stages(gpu, k, kind, job, known, n, BH__CUDA_ABSENT);
-        else if (error == 0)
-            error = rest(gpu, k, kind, job, known, n);
-        else if (error != BH_GPU_DECLINED)
-            return error;
-        if (error != BH_GPU_DECLINED)
-            return error > 0 ? -error : error;
+    if (kind == BH_SLICE_FIND && k->find_at_once && (job->slice.hints & BH_HINT_AT_ONCE))
+        return k->find_at_once(gpu, job, job->count);
+    error = launch_first(gpu, k, kind, job, held);
+    if (error == BH_GPU_DECLINED)
+        return k->slice[kind](gpu, job, job->count);
+    if (error || !*held || job->asks)
+        return error;
+    error = launch_held(gpu, k, kind, job, *held);
+    *held = HELD_NONE;
+    return bh__gpu_behind(error);
+}
+
+static int resume(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__slice_kind kind,
+                  const bh__cuda_job *job, int held)
+{
+    on_device here(gpu->device);
+    int error = here.error;
+
+    (void)cudaGetLastError();
+    return error ? error : launch_held(gpu, (const bh__gpu_kernels *)kernels, kind, job, held);
+}
+
+/* One warp, see `carry`. */
+static __global__ void report_kernel(bh__cuda_done *to, const bh__cuda_done *from,
+                                     bh__cuda_done *next)
+{
+    const uint32_t i = threadIdx.x;
+
+    if (i < offsetof(bh__cuda_done, reported) / 8) {
+        ((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+        ((uint64_t *)next)[i] = 0;
     }
-    if (kind == BH_SLICE_FIND && k->find_at_once && (known->slice.hints & BH_HINT_AT_ONCE))
-        return k->find_at_once(gpu, job, n);
-    if (k->present && begins_with_present(known, kind, n)) {
-        error = k->present(gpu, job, known->slice.op, known->slice.hints, n);
-        if (error || !BH_OP_INSERTS(known->slice.op))
-            return error;
-        error = stages(gpu, k, kind, job, known, n, BH__CUDA_ABSENT);
-        return error > 0 ? -error : error;
+    __syncwarp();
+    if (i == 0) {
+        __threadfence_system(); /* behind all that the warp, and kernels before it, have written */
+        *(volatile uint64_t *)&to->reported = 1;
     }
-    if (claims(k, known, n))
-        return stages(gpu, k, kind, job, known, n, 0);
-    return k->slice[kind](gpu, job, n);
+}
+
+static int report(bh__gpu *gpu, bh__cuda_done *to, const bh__cuda_done *from, bh__cuda_done *next)
+{
+    static_assert(sizeof(bh__cuda_done) % 8 == 0 && sizeof(bh__cuda_done) / 8 <= 32, "one warp");
+    on_device here(gpu->device);
+
+    if (here.error)
+        return here.error;
+    (void)cudaGetLastError();
+    report_kernel<<<1, 32, 0, gpu->stream>>>(to, from, next);
+    return (int)cudaGetLastError();
+}
+
+/* Looking at the word takes 3 us less than the runtime takes to say that the stream has come to its end; after so long a
+ * time that is little. Chosen, not tuned. */
+#define LOOKS_FOR std::chrono::microseconds(200)
+
+static int await(bh__gpu *gpu, const bh__cuda_done *to)
+{
+    const auto until = std::chrono::steady_clock::now() + LOOKS_FOR;
+
+    /* The host may not touch managed memory before the runtime has said that the GPU is idle. */
+    if (!gpu->shares_managed)
+        return wait(gpu, BH_LANE_RUN);
+    do {
+        for (int i = 0; i < 64; i++)
+            if (bh__atomic_load(&to->reported, __ATOMIC_ACQUIRE))
+                return 0;
+    } while (std::chrono::steady_clock::now() < until);
+    return wait(gpu, BH_LANE_RUN);
 }
 
 static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, void *job,
@@ -432,13 +536,14 @@ static int pass(bh__gpu *gpu, const bh__cuda_kernels *kernels, uint32_t pass, vo
                            : ((const bh__gpu_kernels *)kernels)->pass[pass](gpu, job, items);
 }
 
-static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, bh__cuda_job *job, uint64_t n)
+static int survey(bh__gpu *gpu, const bh__cuda_kernels *kernels, const bh__cuda_job *job)
 {
+    const bh__gpu_kernels *k = (const bh__gpu_kernels *)kernels;
     on_device here(gpu->device);
     int error = here.error;
 
     (void)cudaGetLastError();
-    return error || !n ? error : ((const bh__gpu_kernels *)kernels)->survey(gpu, job, n);
+    return error || !job->count ? error : k->survey(gpu, job, job->count);
 }
 
 static int effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *e)
@@ -557,8 +662,11 @@ const bh__cuda_module bh__cuda_module_1 = {
     .scatter = scatter,
     .kernels = kernels,
     .slice = slice,
-    .pass = pass,
+    .resume = resume,
     .survey = survey,
+    .report = report,
+    .await = await,
+    .pass = pass,
     .effects = effects,
     .number_ops = number_ops,
     .begins = begins,

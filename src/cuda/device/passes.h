@@ -100,8 +100,13 @@ typedef struct bh_cuda_alone {
 #define BH_CUDA_LAUNCH_CORES(text) nullptr,
 
 #define BH_CUDA_PASS_BYTES(name, text, argument, how) sizeof(argument),
+#define BH_CUDA_PASS_FITS(name, text, argument, how)                                               \
+    static_assert(sizeof(argument) + BH__CUDA_DESCRIPTOR + 64 <= BH__CUDA_LETTER, #argument);
 
 #endif
+
+static_assert(sizeof(BH_DESIGN_GEOMETRY) <= BH__CUDA_DESCRIPTOR, "BH__CUDA_DESCRIPTOR");
+BH_DESIGN_PASSES(BH_CUDA_PASS_FITS)
 
 BH_DESIGN_PASSES(BH_CUDA_PASS)
 

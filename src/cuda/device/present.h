@@ -34,7 +34,8 @@ BH_FN void bh_cuda_enter_block(uint64_t *counter, uint64_t did)
 #endif
 
 /* `hints` is a constant. */
-BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind, uint32_t rounds, uint32_t hints)
+BH_FN void BH_DESIGN(present)(const bh__cuda_job *job, uint32_t kind, uint32_t rounds,
+                              uint32_t hints)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = job->slice;
@@ -44,35 +45,35 @@ BH_FN void BH_DESIGN(present)(bh__cuda_job *job, uint32_t kind, uint32_t rounds,
     BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_PRESENT, BH_CUDA_FRESH, rounds,
                             places[threadIdx.x]);
     if (BH_OP_ERASES(kind))
-        bh_cuda_enter_block(&job->slice.erased, slice.erased);
+        bh_cuda_enter_block(&job->done->erased, slice.erased);
     else if (!BH_OP_KEEPS(kind))
-        bh_cuda_enter_block(&job->slice.assigned, slice.assigned);
+        bh_cuda_enter_block(&job->done->assigned, slice.assigned);
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        job->schedule = BH__CUDA_SIFT;
+        job->done->schedule = BH__CUDA_SIFT;
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
-    BH_DESIGN(present_erase)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(present_erase)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, BH_ERASE, rounds, 0);
+    BH_DESIGN(present)(&job, BH_ERASE, rounds, 0);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
-    BH_DESIGN(present_change)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(present_change)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, job->slice.op, rounds, 0);
+    BH_DESIGN(present)(&job, job.slice.op, rounds, 0);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
-    BH_DESIGN(erase_at_once)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(erase_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, BH_ERASE, rounds, BH_HINT_AT_ONCE);
+    BH_DESIGN(present)(&job, BH_ERASE, rounds, BH_HINT_AT_ONCE);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
-    BH_DESIGN(change_at_once)(bh__cuda_job *job, uint32_t rounds)
+    BH_DESIGN(change_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
-    BH_DESIGN(present)(job, job->slice.op, rounds, BH_HINT_AT_ONCE);
+    BH_DESIGN(present)(&job, job.slice.op, rounds, BH_HINT_AT_ONCE);
 }
 #endif

@@ -103,11 +103,11 @@ static __host__ __device__ inline uint8_t bh_scatter_presumed(const bh__cuda_job
 }
 
 /* Fills in all outcomes of a slice. */
-static inline int bh_scatter_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8_t outcome,
+static inline int bh_scatter_mark(bh__gpu *gpu, const bh__cuda_job *job, uint8_t outcome,
                                   uint64_t count)
 {
-    return known->slice.outcomes
-               ? (int)cudaMemsetAsync(known->slice.outcomes, outcome, count, gpu->stream)
+    return job->slice.outcomes
+               ? (int)cudaMemsetAsync(job->slice.outcomes, outcome, count, gpu->stream)
                : 0;
 }
 
@@ -120,7 +120,7 @@ static inline int bh_scatter_mark(bh__gpu *gpu, const bh__cuda_job *known, uint8
 #endif
 
 /* Lists an element that is not done. `room`: whether there is room for its key. */
-BH_FN void bh_scatter_list(bh__cuda_job *job, uint64_t place, uint32_t at, int room)
+BH_FN void bh_scatter_list(const bh__cuda_job *job, uint64_t place, uint32_t at, int room)
 {
     job->parked[BH_SCATTER_LIST - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
     if (job->slice.outcomes)
@@ -232,7 +232,7 @@ static inline void bh_scatter_cut_rows(bh_scatter_plan *plan, bh__arena *a, uint
  * than was done: presumed ones are taken back.
  */
 template <typename first_phase, typename second_phase>
-static int bh_scatter_perform(bh__gpu *gpu, const bh__cuda_job *known, void *memory,
+static int bh_scatter_perform(bh__gpu *gpu, const bh__cuda_job *job, void *memory,
                               uint64_t counters, uint64_t count, first_phase first,
                               second_phase second)
 {
@@ -240,7 +240,7 @@ static int bh_scatter_perform(bh__gpu *gpu, const bh__cuda_job *known, void *mem
 
     if (error)
         return error;
-    error = bh_scatter_mark(gpu, known, bh_scatter_presumed(known, count), count);
+    error = bh_scatter_mark(gpu, job, bh_scatter_presumed(job, count), count);
     if (!error)
         error = first();
     if (!error) {
@@ -248,7 +248,7 @@ static int bh_scatter_perform(bh__gpu *gpu, const bh__cuda_job *known, void *mem
         if (!error)
             return 0;
     }
-    unmarked = bh_scatter_mark(gpu, known, BH_NOT_DONE, count);
+    unmarked = bh_scatter_mark(gpu, job, BH_NOT_DONE, count);
     return unmarked && error > 0 ? -error : error;
 }
 
@@ -367,17 +367,18 @@ BH_FN uint32_t BH_SCATTER(bring)(BH_SCATTER(tile) *t, const bh__cuda_job *job,
  * BH_PART_REGIONS regions; blockIdx.y is the number of the part that they come from.
  */
 __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
-    BH_SCATTER(kernel)(bh__cuda_job *job, const __grid_constant__ BH_DESIGN_REGIONS regions,
-                       bh_cuda_parts from, bh_cuda_parts to, uint32_t shift)
+    BH_SCATTER(kernel)(const __grid_constant__ bh__cuda_job job,
+                       const __grid_constant__ BH_DESIGN_REGIONS regions, bh_cuda_parts from,
+                       bh_cuda_parts to, uint32_t shift)
 {
     typedef cub::BlockScan<uint32_t, BH_SCATTER_THREADS> scan;
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ typename scan::TempStorage scanning;
     BH_SCATTER(tile) *const t = (BH_SCATTER(tile) *)(void *)memory;
-    const bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    const bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)slice.geometry;
     const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << BH_PART_BITS : 0;
-    const uint32_t lane = threadIdx.x, count = BH_SCATTER(bring)(t, job, &slice, &from);
+    const uint32_t lane = threadIdx.x, count = BH_SCATTER(bring)(t, &job, &slice, &from);
     uint32_t spot[BH_SCATTER_EACH]; /* part, and which of the block's rows there */
     uint32_t start, i;
 
@@ -420,9 +421,9 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
         if (place < to.room)
             ((BH_SCATTER(row) *)to.rows)[(first_part + part) * to.room + place] = *row;
         else
-            bh_scatter_list(job, bh_cuda_take(&job->parked_count[BH_SCATTER_LIST - 1], 1),
+            bh_scatter_list(&job, bh_cuda_take(&job.done->parked_count[BH_SCATTER_LIST - 1], 1),
                             row->word[BH_SCATTER_INDEX],
-                            bh_cuda_has_room(job, BH_OP_INSERTS(slice.op)));
+                            bh_cuda_has_room(&job, BH_OP_INSERTS(slice.op)));
     }
 }
 
@@ -434,7 +435,7 @@ static int BH_SCATTER(fits)(void)
 }
 
 /* Brings all elements to their regions, which are in plan->parts[1] then. The plan's counters must be 0. */
-static int BH_SCATTER(all)(bh__gpu *gpu, bh__cuda_job *job, const BH_DESIGN_REGIONS *regions,
+static int BH_SCATTER(all)(bh__gpu *gpu, const bh__cuda_job *job, const BH_DESIGN_REGIONS *regions,
                            const bh_scatter_plan *plan, uint64_t count)
 {
     const bh_cuda_parts elements = {nullptr, nullptr, 0, 0}, *parts = &plan->parts[0];
@@ -443,9 +444,9 @@ static int BH_SCATTER(all)(bh__gpu *gpu, bh__cuda_job *job, const BH_DESIGN_REGI
     const uint32_t bytes = sizeof(BH_SCATTER(tile));
 
     BH_SCATTER(kernel)<<<(unsigned)tiles[0], BH_SCATTER_THREADS, bytes, gpu->stream>>>(
-        job, *regions, elements, parts[parts->count == 0], parts->count ? BH_PART_BITS : 0);
+        *job, *regions, elements, parts[parts->count == 0], parts->count ? BH_PART_BITS : 0);
     if (parts->count)
         BH_SCATTER(kernel)<<<dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
-                             bytes, gpu->stream>>>(job, *regions, *parts, plan->parts[1], 0);
+                             bytes, gpu->stream>>>(*job, *regions, *parts, plan->parts[1], 0);
     return (int)cudaGetLastError();
 }

@@ -13,13 +13,13 @@ extern const bh__gpu_schedule BH_SCHEDULE(BH_CUDA_TILE, BH_CUDA_WAY);
 #define BH_LAUNCH_THREADS (BH_CUDA_WAY == BH_CUDA_VOTER ? 1 : BH_CUDA_TILE)
 
 #define BH_LAUNCH(kind)                                                                            \
-    static int kind(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)                               \
+    static int kind(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)                         \
     {                                                                                              \
         const uint32_t rounds = BH_CUDA_WAY == BH_CUDA_LANES ? bh__gpu_rounds(gpu, count) : 1;     \
                                                                                                    \
         BH_DESIGN(BH_CUDA_KERNEL(                                                                  \
             kind))<<<bh__gpu_blocks((count / rounds + 1) * BH_LAUNCH_THREADS), BH_CUDA_BLOCK, 0,   \
-                     gpu->stream>>>(job, (int)rounds);                                             \
+                     gpu->stream>>>(*job);                                                         \
         return (int)cudaGetLastError();                                                            \
     }
 

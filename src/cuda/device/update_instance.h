@@ -29,7 +29,7 @@ extern const bh__gpu_kernels BH_DESIGN(gpu_all);
 #define BH_GPU(name) BH_DESIGN(gpu_##name)
 
 #ifdef BH_DESIGN_STAGES
-int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
+int BH_GPU(make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads);
 
 /* (Elements that are done in ways are not stamped.) */
 #undef BH_MAKE_WAY
@@ -41,41 +41,42 @@ int BH_GPU(make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads);
 #ifndef BH_LAUNCH_SLICE
 /* A kind of slice: all its stages, and those that come behind the first. */
 #define BH_LAUNCH_SLICE(kind, last_stage)                                                          \
-    static int BH_GPU(rest_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)              \
+    static int BH_GPU(rest_##kind)(bh__gpu * gpu, const bh__cuda_job *job, uint64_t count)         \
     {                                                                                              \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
-        void (*const last)(bh__cuda_job *) = last_stage;                                           \
+        void (*const last)(const bh__cuda_job) = last_stage;                                       \
         int error;                                                                                 \
                                                                                                    \
         BH_DESIGN(cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(  \
-            job);                                                                                  \
+            *job);                                                                                 \
         error = (int)cudaGetLastError();                                                           \
-        if (last && !error)                                                                        \
-            error = BH_MAKE_WAY(gpu, job, threads);                                                \
-        if (last && !error) {                                                                      \
-            last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);                 \
+        if (error || !last)                                                                        \
+            return error;                                                                          \
+        error = BH_MAKE_WAY(gpu, job, threads);                                                    \
+        if (!error) {                                                                              \
+            last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);                \
             error = (int)cudaGetLastError();                                                       \
         }                                                                                          \
-        return error;                                                                              \
+        return bh__gpu_behind(error);                                                              \
     }                                                                                              \
                                                                                                    \
     /* The first stage and the others, of all elements or of those in the list of a stage. */      \
-    static int BH_GPU(stages_##kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count, int stage) \
+    static int BH_GPU(stages_##kind)(bh__gpu * gpu, const bh__cuda_job *job, uint64_t count,       \
+                                     int stage)                                                    \
     {                                                                                              \
-        const uint32_t rounds = bh__gpu_rounds(gpu, count);                                        \
         int error;                                                                                 \
                                                                                                    \
-        BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_blocks(count / rounds + 1), BH_CUDA_BLOCK, 0,        \
-                                      gpu->stream>>>(job, rounds, stage);                          \
+        BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_locking(gpu, count), BH_CUDA_BLOCK, 0,               \
+                                      gpu->stream>>>(*job, stage);                                 \
         error = bh__gpu_listed(gpu, job, stage);                                                   \
-        return error ? error : -BH_GPU(rest_##kind)(gpu, job, count);                              \
+        return error ? error : bh__gpu_behind(BH_GPU(rest_##kind)(gpu, job, count));               \
     }                                                                                              \
                                                                                                    \
-    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
+    static int BH_GPU(kind)(bh__gpu * gpu, const bh__cuda_job *job, uint64_t count)                \
     {                                                                                              \
         if (count >= BH_CUDA_SIFT_LEAST)                                                           \
             return BH_GPU(stages_##kind)(gpu, job, count, BH_CUDA_FRESH);                          \
-        BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);     \
+        BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);    \
         return (int)cudaGetLastError();                                                            \
     }
 #endif
@@ -87,11 +88,11 @@ BH_LAUNCH_SLICE(mixed, BH_DESIGN(cuda_last_mixed))
 #else
 #ifndef BH_LAUNCH_WHOLE
 #define BH_LAUNCH_WHOLE(kind)                                                                      \
-    static int BH_GPU(kind)(bh__gpu * gpu, bh__cuda_job * job, uint64_t count)                     \
+    static int BH_GPU(kind)(bh__gpu * gpu, const bh__cuda_job *job, uint64_t count)                \
     {                                                                                              \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
                                                                                                    \
-        BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);   \
+        BH_DESIGN(cuda_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);  \
         return (int)cudaGetLastError();                                                            \
     }
 #endif
@@ -105,12 +106,13 @@ BH_LAUNCH_WHOLE(mixed)
 #include "cuda/device/passes.h"
 
 /* find.cu, and the design's own schedule of large calls. */
-int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
-int BH_GPU(find_at_once)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
-int BH_GPU(survey)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count);
-int BH_GPU(present)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint32_t hints, uint64_t count);
-int BH_GPU(claim)(bh__gpu *gpu, bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
-int BH_GPU(by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known, uint64_t count);
+int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count);
+int BH_GPU(find_at_once)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count);
+int BH_GPU(survey)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count);
+int BH_GPU(present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t hints,
+                    uint64_t count);
+int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t count, int stage);
+int BH_GPU(by_region)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count);
 
 const bh__gpu_kernels BH_GPU(all) = {
     .known = {{}, sizeof(BH_DESIGN_GEOMETRY), BH_DESIGN(job_bytes), BH_HAS_PRESENT, BH_HAS_REGIONS},

@@ -1,10 +1,14 @@
 /*
- * The CUDA backend: memory, passes, and what happens when the GPU fails.
+ * The CUDA backend: memory, launches, passes, and what happens when the GPU fails.
  *
- * A pass takes its argument through the mailbox: a small piece of pinned host memory and its
- * twin on the device. The argument, with the design's descriptor behind it, is carried there,
- * the kernel runs, and the argument comes back with what the kernel counted. So a policy's structs
- * stay on its stack, as they do for cores.
+ * What goes between the host and kernels goes through the mailbox: a small piece of pinned host memory and its twin on
+ * the device.
+ *
+ *   Slices and surveys get their job as a parameter of each kernel. The table's descriptor, to which it points, stays on
+ *   the device until it has changed. What the kernels count they count there, and a report of it comes back.
+ *
+ *   A pass's argument is carried there, with the descriptor behind it, the kernel runs, and the argument comes back
+ *   with what the kernel counted. So a policy's structs stay on its stack, as they do for cores.
  *
  * What a GPU refuses before it has begun leaves everything as it was: the caller reports that, or
  * undoes what led there (bh__need in tables/table.h). An error in work that has begun is remembered: the
@@ -95,6 +99,7 @@ static void unreserve(void *state, void *memory, uint64_t bytes)
 
     (void)bytes;
     (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, memory));
+    bh__atomic_store(&cuda->gave_back, 1, __ATOMIC_RELAXED);
 }
 
 /* Host memory that kernels reach in place. It is taken from the system and touched by several threads before it is
@@ -235,60 +240,186 @@ void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64
 }
 
 /* ---------------------------------------------------------------------------------------------
- * passes
+ * launches and passes
  * --------------------------------------------------------------------------------------------- */
 
-int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
-                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument),
-                  void *argument)
+/* The design's descriptor on the device. It is carried there unless it lies there from an earlier launch: it changes with a
+ * table's arrays, and hardly ever else. */
+static int keep_descriptor(bh__cuda *cuda, const void *descriptor, uint64_t bytes, const void **far)
 {
-    const bh__cuda_module *m = cuda->module;
-    const uint64_t at =
-        (job_bytes + DESCRIPTOR_ALIGNMENT - 1) / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT;
-    const void *descriptor, *moved = cuda->device_mailbox + at;
+    const uint32_t next = cuda->next_kept;
+    uint32_t i;
     int error;
 
-    memcpy(&descriptor, job, sizeof descriptor);
-    bh__gate_enter_alone(&cuda->mail, &cuda->backend.system);
-    memcpy(cuda->mailbox, job, job_bytes);
-    memcpy(cuda->mailbox, &moved, sizeof moved);
-    memcpy(cuda->mailbox + at, descriptor, descriptor_bytes);
-    error = m->carry(cuda->gpu, cuda->device_mailbox, cuda->mailbox, at + descriptor_bytes);
+    for (i = 0; i < BH__CUDA_DESCRIPTORS; i++) {
+        *far = cuda->far_mailbox->descriptor[i];
+        if (cuda->kept[i] == bytes && !memcmp(cuda->mailbox->descriptor[i], descriptor, bytes))
+            return 0;
+    }
+    *far = cuda->far_mailbox->descriptor[next];
+    cuda->kept[next] = 0;
+    memcpy(cuda->mailbox->descriptor[next], descriptor, bytes);
+    error = cuda->module->carry(cuda->gpu, cuda->far_mailbox->descriptor[next],
+                                cuda->mailbox->descriptor[next], bytes);
+    if (!error) {
+        cuda->kept[next] = bytes;
+        cuda->next_kept = (next + 1) % BH__CUDA_DESCRIPTORS;
+    }
+    return error;
+}
+
+/* Makes what slices count in 0, if it is not known to be so. */
+static int clear_counts(bh__cuda *cuda)
+{
+    int error = 0;
+
+    if (cuda->counts_unknown)
+        error = cuda->module->fill(cuda->gpu, cuda->far_mailbox->counts, 0,
+                                   sizeof cuda->far_mailbox->counts);
+    cuda->counts_unknown = error != 0;
+    return error;
+}
+
+/* Asks for what has been counted, behind launches that were not refused; clears what the next slice is to count in. */
+static int ask_counts(bh__cuda *cuda)
+{
+    const bh__cuda_module *m = cuda->module;
+    const uint32_t at = cuda->next_counts;
+    bh__cuda_done *near = &cuda->mailbox->counts[0].done;
+    const bh__cuda_done *done = &cuda->far_mailbox->counts[at].done;
+    bh__cuda_done *next = &cuda->far_mailbox->counts[!at].done;
+    int error;
+
+    near->reported = 0;
+    error = m->report(cuda->gpu, near, done, next);
+    if (error)
+        error = m->report(cuda->gpu, near, done, next);
+    /* The kernels run, and what they do will not be known. */
+    return bh__cuda_note(cuda, error);
+}
+
+/* Waits for it. It is while somebody waits for the stream that the runtime gives memory back to the device. */
+static int await_counts(bh__cuda *cuda, bh__cuda_done *done)
+{
+    const bh__cuda_module *m = cuda->module;
+    const bh__cuda_done *near = &cuda->mailbox->counts[0].done;
+    int error;
+
+    if (bh__atomic_load(&cuda->gave_back, __ATOMIC_RELAXED)) {
+        bh__atomic_store(&cuda->gave_back, 0, __ATOMIC_RELAXED);
+        error = m->wait(cuda->gpu, BH_LANE_RUN);
+    } else {
+        error = m->await(cuda->gpu, near);
+    }
     if (!error)
-        error = run(cuda, cuda->device_mailbox, argument);
+        *done = *near;
+    return bh__cuda_note(cuda, error);
+}
+
+/* Launches what has been held back. */
+static int resume(bh__cuda *cuda, const bh__launch *l, const bh__cuda_job *job, int held,
+                  bh__cuda_done *done)
+{
+    const bh__cuda_module *m = cuda->module;
+    int error = m->resume(cuda->gpu, l->kernels, l->kind, job, held);
+
+    if (error > 0)
+        error = m->resume(cuda->gpu, l->kernels, l->kind, job, held);
+    error = bh__cuda_note(cuda, error < 0 ? -error : error);
+    if (!error)
+        error = ask_counts(cuda);
+    if (!error)
+        error = await_counts(cuda, done);
+    done->resumed = 1;
+    return error;
+}
+
+/* Launches the job, and what was held back of it if that has something to do. */
+static int launch_all(bh__cuda *cuda, const bh__launch *l, const bh__cuda_job *job,
+                      bh__cuda_done *done)
+{
+    const bh__cuda_module *m = cuda->module;
+    int held = 0;
+    int error = l->surveys ? m->survey(cuda->gpu, l->kernels, job)
+                           : m->slice(cuda->gpu, l->kernels, l->kind, job, &held);
+
     /* Some of the launches run, and how far they came will not be known. */
     if (error < 0)
         error = bh__cuda_note(cuda, -error);
+    if (!error)
+        error = ask_counts(cuda);
+    if (!error && l->meanwhile)
+        l->meanwhile(l->argument);
+    if (!error)
+        error = await_counts(cuda, done);
+    return !error && held && bh__cuda_left(done) ? resume(cuda, l, job, held, done) : error;
+}
+
+int bh__cuda_launch(bh__cuda *cuda, const bh__launch *launch, bh__cuda_job *job,
+                    bh__cuda_done *done)
+{
+    const void *descriptor = job->slice.geometry;
+    int error;
+
+    memset(done, 0, sizeof *done);
+    bh__gate_enter_alone(&cuda->mail, &cuda->backend.system);
+    error =
+        keep_descriptor(cuda, descriptor, launch->kernels->descriptor_bytes, &job->slice.geometry);
+    if (!error)
+        error = clear_counts(cuda);
+    job->descriptor = descriptor;
+    job->done = &cuda->far_mailbox->counts[cuda->next_counts].done;
+    if (!error)
+        error = launch_all(cuda, launch, job, done);
+    if (error) {
+        memset(done, 0, sizeof *done);
+        cuda->counts_unknown = 1;
+        (void)cuda->module->wait(cuda->gpu, BH_LANE_RUN); /* nobody still reads the mailbox */
+    }
+    cuda->next_counts ^= 1;
+    job->slice.geometry = descriptor;
+    bh__gate_leave_alone(&cuda->mail);
+    return error;
+}
+
+/* Carries a pass's argument to the device, with the descriptor behind it to which its first word points, launches the pass,
+ * and carries the argument back. Waits. Answers 0 or an error. */
+static int launch_pass(bh__cuda *cuda, const bh__cuda_kernels *kernels, uint32_t pass,
+                       void *argument, uint64_t items)
+{
+    const bh__cuda_module *m = cuda->module;
+    const uint64_t bytes = kernels->job_bytes[pass];
+    const uint64_t at =
+        (bytes + DESCRIPTOR_ALIGNMENT - 1) / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT;
+    unsigned char *near = cuda->mailbox->letter, *far = cuda->far_mailbox->letter;
+    const void *descriptor, *moved = far + at;
+    int error;
+
+    memcpy(&descriptor, argument, sizeof descriptor);
+    bh__gate_enter_alone(&cuda->mail, &cuda->backend.system);
+    memcpy(near, argument, bytes);
+    memcpy(near, &moved, sizeof moved);
+    memcpy(near + at, descriptor, kernels->descriptor_bytes);
+    error = m->carry(cuda->gpu, far, near, at + kernels->descriptor_bytes);
+    if (!error)
+        error = m->pass(cuda->gpu, kernels, pass, far, items);
     if (!error) {
-        error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+        error = m->carry(cuda->gpu, near, far, bytes);
         if (error)
-            error = m->carry(cuda->gpu, cuda->mailbox, cuda->device_mailbox, job_bytes);
+            error = m->carry(cuda->gpu, near, far, bytes);
         if (!error)
             error = m->wait(cuda->gpu, BH_LANE_RUN);
         /* The kernel has run, and what it did is not known. */
         (void)bh__cuda_note(cuda, error);
     }
     if (!error) {
-        memcpy(job, cuda->mailbox, job_bytes);
-        memcpy(job, &descriptor, sizeof descriptor);
+        memcpy(argument, near, bytes);
+        memcpy(argument, &descriptor, sizeof descriptor);
     } else {
         (void)m->wait(cuda->gpu, BH_LANE_RUN); /* nobody still reads the mailbox */
     }
     bh__gate_leave_alone(&cuda->mail);
     return error;
-}
-
-typedef struct pass_run {
-    const bh__cuda_kernels *kernels;
-    uint32_t pass;
-    uint64_t items;
-} pass_run;
-
-static int run_pass(const bh__cuda *cuda, void *device_job, void *argument)
-{
-    const pass_run *run = (const pass_run *)argument;
-
-    return cuda->module->pass(cuda->gpu, run->kernels, run->pass, device_job, run->items);
 }
 
 /* On a GPU that is lost no pass is refused: the call goes on, and answers BH_ERR_DEVICE at its end. */
@@ -298,17 +429,12 @@ static int cuda_pass(const bh__backend *backend, const bh_table *table, uint32_t
     bh__cuda *cuda = (bh__cuda *)(uintptr_t)backend;
     const bh__cuda_kernels *kernels = (const bh__cuda_kernels *)table->kernels;
     int error = 0, asked;
-    pass_run run;
 
     (void)grain;
-    run.kernels = kernels;
-    run.pass = pass;
-    run.items = items;
     for (asked = 0; asked < (need == BH_MUST ? 2 : 1); asked++) {
         if (bh__atomic_load(&cuda->lost, __ATOMIC_RELAXED))
             return 1;
-        error = bh__cuda_mail(cuda, argument, kernels->job_bytes[pass], kernels->descriptor_bytes,
-                              run_pass, &run);
+        error = launch_pass(cuda, kernels, pass, argument, items);
         if (!error)
             return 1;
     }
@@ -359,16 +485,17 @@ static bh_status open_gpu(bh__cuda *cuda, int device, void *stream)
     error = m->open(device, stream, &cuda->gpu);
     if (error)
         return bh__fail(BH_ERR_DEVICE, "GPU %d cannot be used: %.200s", device, m->message(error));
-    error = m->allocate_pinned(cuda->gpu, BH__CUDA_MAILBOX, &pinned);
-    if (!error && (error = m->allocate(cuda->gpu, BH_MEMORY_TABLE, BH__CUDA_MAILBOX, &memory)))
+    error = m->allocate_pinned(cuda->gpu, sizeof *cuda->mailbox, &pinned);
+    if (!error && (error = m->allocate(cuda->gpu, BH_MEMORY_TABLE, sizeof *cuda->mailbox, &memory)))
         (void)m->release_pinned(cuda->gpu, pinned);
     if (error) {
         m->close(cuda->gpu);
         return bh__fail(BH_ERR_MEMORY, "GPU %d gave no memory for a context: %.200s", device,
                         m->message(error));
     }
-    cuda->mailbox = (unsigned char *)pinned;
-    cuda->device_mailbox = (unsigned char *)memory;
+    cuda->mailbox = (bh__mailbox *)pinned;
+    cuda->far_mailbox = (bh__mailbox *)memory;
+    cuda->counts_unknown = 1;
     return BH_OK;
 }
 
@@ -387,24 +514,20 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
                         const bh_system *system, const bh_executor *copiers)
 {
     bh__backend *b = &cuda->backend;
-    bh_status status =
-        bh__cuda_find(system->environment(system->state, "BULKHASH_CUDA_MODULE"), &cuda->module);
+    bh_status status;
 
+    memset(cuda, 0, sizeof *cuda);
+    status =
+        bh__cuda_find(system->environment(system->state, "BULKHASH_CUDA_MODULE"), &cuda->module);
     if (!status)
         status = open_gpu(cuda, device, options->cuda_stream);
     if (status)
         return status;
-    cuda->mail.word = 0;
     cuda->shared_stream = options->cuda_stream != NULL;
-    cuda->staging.word = 0;
-    cuda->staged = NULL;
-    cuda->staged_bytes = 0;
     cuda->copiers = *copiers;
-    cuda->lost = 0;
     b->system = *system;
     b->host.system = *system;
     b->host.pages = BH_PAGES_AUTO;
-    b->host.of_device = 0;
     b->memory = b->host;
     b->memory.of_device = 1;
     b->memory.system.state = cuda;
@@ -420,10 +543,8 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->far.system.commit = commit_far;
     b->far.system.unreserve = unreserve_far;
     b->far_most = far_most(cuda);
-    b->executor.state = NULL;
     b->executor.width = alone_width;
     b->executor.run = alone_run;
-    b->has_barrier = 0;
     b->target = "cuda";
     cuda->place.gpu = cuda->gpu;
     cuda->place.lost = &cuda->lost;
@@ -443,7 +564,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
 
 void bh__cuda_end(bh__cuda *cuda)
 {
-    (void)cuda->module->release(cuda->gpu, cuda->device_mailbox);
+    (void)cuda->module->release(cuda->gpu, cuda->far_mailbox);
     (void)cuda->module->release_pinned(cuda->gpu, cuda->mailbox);
     if (cuda->staged)
         (void)cuda->module->release_pinned(cuda->gpu, cuda->staged);

@@ -4,19 +4,46 @@
 
 #include "cuda/module.h"
 
-/* Room in the mailbox for a pass's or a slice's job and a design's descriptor. */
-#define BH__CUDA_MAILBOX 16384u
+/* Room for what a slice counts. */
+#define BH__CUDA_DONE 256u
+/* Descriptors that are kept on the device. */
+#define BH__CUDA_DESCRIPTORS 4u
+
+/* A piece of pinned host memory and its twin on the device. */
+typedef struct bh__mailbox {
+    unsigned char letter[BH__CUDA_LETTER];
+    unsigned char descriptor[BH__CUDA_DESCRIPTORS][BH__CUDA_DESCRIPTOR];
+    union {
+        bh__cuda_done done;
+        unsigned char bytes[BH__CUDA_DONE];
+    } counts[2];
+} bh__mailbox;
+
+/* What is launched on elements: a slice of a kind, or a survey. */
+typedef struct bh__launch {
+    const bh__cuda_kernels *kernels;
+    bh__slice_kind kind;
+    int surveys;
+    void (*meanwhile)(void *argument); /* what the host does while the GPU works; or NULL */
+    void *argument;
+} bh__launch;
 
 typedef struct bh__cuda {
     bh__backend backend; /* first: a backend pointer is a pointer to this */
     const bh__cuda_module *module;
     bh__gpu *gpu;
-    bh__gate mail;                 /* held alone by the thread that uses the mailbox */
-    unsigned char *mailbox;        /* pinned host memory */
-    unsigned char *device_mailbox; /* what it is copied to */
-    int shared_stream;             /* the stream is the caller's, and may have other work in it */
-    bh__gate staging;              /* held alone by the call that uses the memory behind it */
-    unsigned char *staged;         /* pinned host memory, as much as a call has needed */
+    bh__gate mail;            /* held alone by the thread that uses the mailbox */
+    bh__mailbox *mailbox;     /* on the host */
+    bh__mailbox *far_mailbox; /* on the device */
+    /* Of the descriptors that the device has: their bytes, 0 where there is none; and the one to be replaced next. */
+    uint64_t kept[BH__CUDA_DESCRIPTORS];
+    uint32_t next_kept;
+    uint32_t next_counts; /* what the next slice counts in, which is 0 */
+    int counts_unknown;   /* neither is known to be 0 */
+    int gave_back; /* memory of tables has been given back: the next launch is to wait for the stream */
+    int shared_stream;     /* the stream is the caller's, and may have other work in it */
+    bh__gate staging;      /* held alone by the call that uses the memory behind it */
+    unsigned char *staged; /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;
     bh_executor copiers;  /* its threads copy between staged memory and the callers' arrays */
     bh__cuda_place place; /* for the primitives */
@@ -41,11 +68,10 @@ int bh__cuda_catch_up(bh__cuda *cuda);
 /* BH_ERR_DEVICE with a sentence when the GPU was lost, else BH_OK. */
 bh_status bh__cuda_alive(const bh__cuda *cuda);
 
-/* One round through the mailbox: the job, whose first word is the pointer to a descriptor, goes to
- * the device with the descriptor behind it, is run, and comes back. Waits. Answers 0 or an error. */
-int bh__cuda_mail(bh__cuda *cuda, void *job, uint64_t job_bytes, uint64_t descriptor_bytes,
-                  int (*run)(const bh__cuda *cuda, void *device_job, void *argument),
-                  void *argument);
+/* Launches a job, whose slice.geometry is on the host; *done becomes what it has counted, and all 0 where it was refused.
+ * Waits. Answers 0 or an error. */
+int bh__cuda_launch(bh__cuda *cuda, const bh__launch *launch, bh__cuda_job *job,
+                    bh__cuda_done *done);
 
 /* Pinned memory for copies of arrays that are not pinned. It is kept for the next call, because taking it
  * from the system costs milliseconds. One call has it at a time, and holds its table's gate already. Answers

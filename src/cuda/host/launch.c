@@ -16,8 +16,9 @@
 
 /* While the GPU works on a part: finishes the last part but one, and brings the next one into its slot.
  * Errors show when the next part is run, or because the GPU is lost. */
-static void bring_next(bh__call *c)
+static void bring_next(void *call)
 {
+    bh__call *c = (bh__call *)call;
     const uint64_t next = c->ferry.now->first + c->ferry.now->count;
     bh__slot *s = bh__ferry_slot(&c->ferry, c->number + 1);
 
@@ -30,42 +31,68 @@ static void bring_next(bh__call *c)
 /* A call of so many elements tells what the next one will find. Chosen, not tuned. */
 #define TELLING 1024u
 
-typedef struct slice_run {
-    bh__call *of;
-    const bh__cuda_job *job;
-    uint64_t count;
-} slice_run;
-
-static int run_slice(const bh__cuda *cuda, void *device_job, void *argument)
-{
-    const slice_run *run = (const slice_run *)argument;
-    const int error = cuda->module->slice(cuda->gpu, run->of->kernels, run->of->work.kind,
-                                          (bh__cuda_job *)device_job, run->job, run->count);
-
-    if (!error)
-        bring_next(run->of);
-    return error;
-}
+/* A launch, and what came of it. */
+typedef struct launched {
+    bh__cuda_job job;
+    bh__cuda_done done;
+} launched;
 
 /* An upper bound of the looks that the searches of a launch have made: where searches are not a stage of
  * their own, every element that stalled may have searched. */
-static uint64_t looks_of(const bh__cuda_job *job)
+static uint64_t looks_of(const launched *l)
 {
-    const uint64_t searched =
-        job->parked_count[1] ? job->parked_count[1] - job->sent : job->stalled_count;
+    const bh__cuda_done *d = &l->done;
+    const uint64_t searched = d->parked_count[1] ? d->parked_count[1] - d->sent : d->stalled_count;
     const uint64_t looks = searched * BH_LOOKS_OF_SEARCH;
 
-    return looks < job->slice.looks ? looks : job->slice.looks;
+    return looks < l->job.slice.looks ? looks : l->job.slice.looks;
+}
+
+/* Of so few new keys it is always asked: of 1,024 in a table that is half full one is left too often. */
+#define FEW_NEW_KEYS 512u
+
+/* Whether stages behind the first ones may have nothing to do: then it is faster to ask whether they have than to launch them.
+ * That is so of few elements and, of many, where the last call left nothing. The first call is expected to leave nothing, unless
+ * it fills the table. */
+static int asks(const bh__call *c, uint64_t count)
+{
+    const bh_table *t = c->table;
+    const int fills = !t->ops_seen && !c->few_new && t->keys + count > t->slots / 10 * 6;
+
+    if (c->ferry.slots > 1)
+        return 0; /* while the host copies other parts the GPU would wait */
+    return count < (c->few_new ? BH_CUDA_SIFT_LEAST : FEW_NEW_KEYS) ||
+           (!fills && !(t->some_left >> c->few_new & 1));
+}
+
+/* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, that is not to be seen. */
+static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done *d)
+{
+    const uint32_t bit = 1u << c->few_new;
+    uint32_t *left = &c->table->some_left;
+    int some;
+
+    if (job->slice.ops || job->count < (job->asks ? FEW_NEW_KEYS : BH_CUDA_SIFT_LEAST) ||
+        (!job->asks && d->schedule == BH__CUDA_REGIONS))
+        return;
+    if (job->asks)
+        some = d->resumed != 0;
+    else if (c->few_new)
+        some = d->inserted || d->stalled_count;
+    else
+        some = bh__cuda_first_left(d) || d->parked_count[1];
+    *left = some ? *left | bit : *left & ~bit;
 }
 
 /* Runs the work's elements or, `again`, those that are named; enters what happened into the table's
  * counts. */
 static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *stalled,
-                  bh__cuda_job *job)
+                  launched *l)
 {
     bh_table *table = c->table;
     bh__allowance *allowance = bh__allowance_of(table);
-    slice_run run;
+    const bh__launch launch = {c->kernels, c->work.kind, 0, bring_next, c};
+    bh__cuda_job *job = &l->job;
     int error;
 
     memset(job, 0, sizeof *job);
@@ -89,23 +116,24 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->wanted = (uint64_t)c->wanted;
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
-    run.of = c;
-    run.job = job;
-    run.count = count;
-    error = bh__cuda_mail(c->cuda, job, sizeof *job, c->kernels->descriptor_bytes, run_slice, &run);
-    if (error)
-        job->slice.inserted = job->slice.erased = job->slice.assigned = 0;
+    job->asks = !again && asks(c, count);
+    error = bh__cuda_launch(c->cuda, &launch, job, &l->done);
+    job->slice.inserted = l->done.inserted;
+    job->slice.erased = l->done.erased;
+    job->slice.assigned = l->done.assigned;
     job->slice.room = job->room - job->slice.inserted + job->slice.erased;
-    job->slice.moved = job->moved != 0;
+    job->slice.moved = l->done.moved != 0;
     if (!error && allowance != table->allowance)
-        bh__looks_spend(allowance, looks_of(job), 0);
+        bh__looks_spend(allowance, looks_of(l), 0);
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
-    job->slice.target = again ? table->target : bh__schedule_name(c, job->schedule);
+    job->slice.target = again ? table->target : bh__schedule_name(c, l->done.schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && !again && c->work.takes_room && count >= TELLING) {
-        table->finds_keys = job->slice.inserted + job->stalled_count < count / 4;
+        table->finds_keys = l->done.inserted + l->done.stalled_count < count / 4;
         table->ops_seen |= 1u << c->work.op;
     }
+    if (!error && !again && c->work.takes_room)
+        note_left(c, job, &l->done);
     if (!error && job->slice.erased)
         bh__call_shrink(c);
     return error;
@@ -121,8 +149,8 @@ void bh__call_shrink(bh__call *c)
 
 bh_status bh__call_look(bh__call *c, uint64_t count)
 {
-    bh__cuda_job job;
-    const int error = launch(c, NULL, count, NULL, &job);
+    launched l;
+    const int error = launch(c, NULL, count, NULL, &l);
 
     return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
 }
@@ -130,16 +158,16 @@ bh_status bh__call_look(bh__call *c, uint64_t count)
 bh_status bh__call_run_lookups(bh__call *c)
 {
     bh__slot *s = c->ferry.now;
-    bh__cuda_job job;
-    int error = launch(c, NULL, s->count, NULL, &job);
+    launched l;
+    int error = launch(c, NULL, s->count, NULL, &l);
 
     if (error)
         return bh__call_failed(c, error);
-    c->ferry.patch = job.missing != 0;
-    if (job.missing && bh__ferry_wants_patch(&c->ferry, s)) {
+    c->ferry.patch = l.done.missing != 0;
+    if (l.done.missing && bh__ferry_wants_patch(&c->ferry, s)) {
         error = bh__ferry_patch(&c->ferry, s);
         if (!error)
-            error = launch(c, NULL, s->count, NULL, &job);
+            error = launch(c, NULL, s->count, NULL, &l);
     }
     return error ? bh__call_failed(c, error) : bh__cuda_alive(c->cuda);
 }
@@ -156,13 +184,13 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         c->table->policy->expect_erasures(c->table);
     for (;;) {
         uint32_t *stalled = c->names[turn];
-        bh__cuda_job job;
-        int error = launch(c, again, count, stalled, &job);
+        launched l;
+        int error = launch(c, again, count, stalled, &l);
 
         if (error)
             return bh__call_failed(c, error);
         status = bh__cuda_alive(c->cuda);
-        count = job.stalled_count;
+        count = l.done.stalled_count;
         if (status || !count)
             return status;
         /* More keys are new than was expected: the table grows for all of them at once. */
@@ -176,25 +204,24 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
             continue;
         }
         if (!c->may_grow && !c->table->room &&
-            !(job.slice.reasons & ~(BH_REASON_ROOM | BH_REASON_PLACE))) {
+            !(l.done.reasons & ~(BH_REASON_ROOM | BH_REASON_PLACE))) {
             /* If there was no room from the beginning, no key has moved, and all elements that stalled
              * do need room. Otherwise they are launched once more, to be sure of that. */
-            if (!job.room) {
+            if (!l.job.room) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
-        } else if (!c->table->room ||
-                   (job.schedule != BH__CUDA_REGIONS &&
-                    !(job.slice.inserted | job.slice.erased | job.slice.assigned))) {
+        } else if (!c->table->room || (l.done.schedule != BH__CUDA_REGIONS &&
+                                       !(l.done.inserted | l.done.erased | l.done.assigned))) {
             /* As long as some elements were done, it helps to launch the others again: there is room, and
              * keys have moved. It also helps when room was given to whole regions or to none. When no
              * element was done, one thread searches further for a few, if searches are still allowed. */
             if (!c->may_grow && !bh__looks_allowed(c->table) &&
-                !(job.slice.reasons & ~BH_REASON_PLACE)) {
+                !(l.done.reasons & ~BH_REASON_PLACE)) {
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
-            status = bh__call_resolve(c, job.slice.reasons, &stalled, &count);
+            status = bh__call_resolve(c, l.done.reasons, &stalled, &count);
             /* After VAIN_MOST times in a row at which one thread has searched in vain, the others stay
              * undone. */
             if (status || !count || c->vain >= VAIN_MOST)

@@ -27,18 +27,6 @@
 /* A table grows for a little more than has been counted, so that in most cases all have room and need not ask for it. */
 #define SURVEY_MORE 64u
 
-typedef struct survey_run {
-    const bh__cuda_kernels *kernels;
-    uint64_t count;
-} survey_run;
-
-static int run_survey(const bh__cuda *cuda, void *device_job, void *argument)
-{
-    const survey_run *run = (const survey_run *)argument;
-
-    return cuda->module->survey(cuda->gpu, run->kernels, (bh__cuda_job *)device_job, run->count);
-}
-
 /* Estimates how many keys have set `set` of `bits` bits, when each sets one at random:
  * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990). */
 static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
@@ -62,8 +50,9 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
 {
     const bh__cuda_module *m = c->cuda->module;
     uint64_t bits = SURVEY_BITS_LEAST;
-    survey_run run;
+    const bh__launch launch = {c->kernels, BH_SLICE_FIND, 1, NULL, NULL};
     bh__cuda_job job;
+    bh__cuda_done done;
     void *memory;
     int error;
 
@@ -84,16 +73,13 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     job.blind = which == BH_SURVEY_BLIND;
     job.bits = (uint32_t *)memory;
     job.bit_count = bits;
-    run.kernels = c->kernels;
-    run.count = count;
     error = m->fill(c->cuda->gpu, memory, 0, bits / 8);
     if (!error)
-        error = bh__cuda_mail(c->cuda, &job, sizeof job, c->kernels->descriptor_bytes, run_survey,
-                              &run);
+        error = bh__cuda_launch(c->cuda, &launch, &job, &done);
     (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
     if (!error) {
-        *keys = keys_of_bits(job.fresh, bits);
-        *absent = job.absent;
+        *keys = keys_of_bits(done.fresh, bits);
+        *absent = done.absent;
     }
     return error;
 }

@@ -121,8 +121,9 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
 
 /* Takes places in the three lists of what is not done, for all threads of the block; own[] becomes this
  * thread's place among the block's in each. */
-BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh_cuda_left *left,
-                              uint32_t over, uint32_t listed, uint32_t *own)
+BH_FN void BH_DY_REGION(take)(const bh__cuda_job *job, BH_DY_REGION(desk) *d,
+                              const bh_cuda_left *left, uint32_t over, uint32_t listed,
+                              uint32_t *own)
 {
     const uint32_t lane = threadIdx.x;
 
@@ -134,15 +135,15 @@ BH_FN void BH_DY_REGION(take)(bh__cuda_job *job, BH_DY_REGION(desk) *d, const bh
         own[2] = atomicAdd(&d->left[2], listed);
     __syncthreads();
     if (lane < 3 && d->left[lane])
-        d->at[lane] =
-            atomicAdd(lane < 2 ? &left->counts[lane]
-                               : (unsigned long long *)&job->parked_count[BH_SCATTER_LIST - 1],
-                      (unsigned long long)d->left[lane]);
+        d->at[lane] = atomicAdd(
+            lane < 2 ? &left->counts[lane]
+                     : (unsigned long long *)&job->done->parked_count[BH_SCATTER_LIST - 1],
+            (unsigned long long)d->left[lane]);
     __syncthreads();
 }
 
 /* Writes the rows of a bucket that are not done, the `kept` entries from `first` on, to their lists. */
-BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d,
+BH_FN void BH_DY_REGION(leave)(const bh__cuda_job *job, const BH_DY_REGION(desk) *d,
                                const bh_cuda_left *left, uint32_t first, uint32_t kept,
                                const uint32_t *own, uint64_t line)
 {
@@ -169,9 +170,9 @@ BH_FN void BH_DY_REGION(leave)(bh__cuda_job *job, const BH_DY_REGION(desk) *d,
 
 /* The buckets of a region from `chunk` on, one for each thread: brings them, performs, and sends
  * back those that got keys. */
-BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, bh__slice *slice,
-                                      const bh_cuda_left *left, uint64_t lines, uint32_t chunk,
-                                      uint32_t buckets)
+BH_FN void BH_DY_REGION(settle_chunk)(const bh__cuda_job *job, BH_DY_REGION(desk) *d,
+                                      bh__slice *slice, const bh_cuda_left *left, uint64_t lines,
+                                      uint32_t chunk, uint32_t buckets)
 {
     const uint32_t lane = threadIdx.x, all = buckets - chunk;
     const uint32_t here = all < BH_DY_REGION_THREADS ? all : BH_DY_REGION_THREADS;
@@ -206,9 +207,9 @@ BH_FN void BH_DY_REGION(settle_chunk)(bh__cuda_job *job, BH_DY_REGION(desk) *d, 
 
 /* Where there is not enough room for all of the slice, takes room for all rows of a region, or for none of
  * them; give_room gives back what no row has used. Both are called by one thread. */
-BH_FN void BH_DY_REGION(take_room)(bh__cuda_job *job, BH_DY_REGION(desk) *d, uint32_t rows)
+BH_FN void BH_DY_REGION(take_room)(const bh__cuda_job *job, BH_DY_REGION(desk) *d, uint32_t rows)
 {
-    unsigned long long *taken = (unsigned long long *)&job->room_taken;
+    unsigned long long *taken = (unsigned long long *)&job->done->room_taken;
 
     d->held = 0;
     d->room = 1;
@@ -220,20 +221,22 @@ BH_FN void BH_DY_REGION(take_room)(bh__cuda_job *job, BH_DY_REGION(desk) *d, uin
     }
 }
 
-BH_FN void BH_DY_REGION(give_room)(bh__cuda_job *job, const BH_DY_REGION(desk) *d, uint32_t rows)
+BH_FN void BH_DY_REGION(give_room)(const bh__cuda_job *job, const BH_DY_REGION(desk) *d,
+                                   uint32_t rows)
 {
     if (d->room && d->held < rows && BH_OP_INSERTS(job->slice.op) && job->room < job->count)
-        atomicAdd((unsigned long long *)&job->room_taken, (unsigned long long)d->held - rows);
+        atomicAdd((unsigned long long *)&job->done->room_taken, (unsigned long long)d->held - rows);
 }
 
 /* The first phase: a block for each region, one after the other. */
 __global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64 ? 4 : 5)
-    BH_DY_REGION(settle)(bh__cuda_job *job, const __grid_constant__ bh_dy_regions regions,
-                         bh_cuda_parts rows, bh_cuda_left left)
+    BH_DY_REGION(settle)(const __grid_constant__ bh__cuda_job job,
+                         const __grid_constant__ bh_dy_regions regions, bh_cuda_parts rows,
+                         bh_cuda_left left)
 {
     extern __shared__ __align__(16) unsigned char memory[];
     BH_DY_REGION(desk) *const d = (BH_DY_REGION(desk) *)(void *)memory;
-    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
     bh_cuda_counts counts;
     uint64_t region;
@@ -253,34 +256,34 @@ __global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64
         for (i = threadIdx.x; i <= 1u << BH_DY_REGION_BITS_MOST; i += BH_DY_REGION_THREADS)
             d->start[i] = 0;
         if (threadIdx.x == 0) {
-            BH_DY_REGION(take_room)(job, d, count);
-            d->presumed = bh_scatter_presumed(job, job->count);
+            BH_DY_REGION(take_room)(&job, d, count);
+            d->presumed = bh_scatter_presumed(&job, job.count);
         }
         bh_cuda_wait_brought();
         __syncthreads();
         BH_DY_REGION(sort)(d, geometry, &regions, count);
         for (i = 0; i < buckets; i += BH_DY_REGION_THREADS)
-            BH_DY_REGION(settle_chunk)(job, d, &slice, &left, lines, i, buckets);
+            BH_DY_REGION(settle_chunk)(&job, d, &slice, &left, lines, i, buckets);
         if (threadIdx.x == 0)
-            BH_DY_REGION(give_room)(job, d, count);
+            BH_DY_REGION(give_room)(&job, d, count);
     }
     counts.inserted = (uint32_t)slice.inserted;
     counts.erased = 0;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_enter(job, BH__CUDA_REGIONS, &counts);
+    bh_cuda_enter(&job, BH__CUDA_REGIONS, &counts);
 }
 
 /* The second phase: a thread for each bucket that has rows left over. Each round of the loop is one attempt
  * of each thread, whichever row it is on: attempts take the same time, but buckets need different numbers
  * of them. */
-__global__ void BH_DY_REGION(away)(bh__cuda_job *job, bh_cuda_left left)
+__global__ void BH_DY_REGION(away)(const __grid_constant__ bh__cuda_job job, bh_cuda_left left)
 {
-    const bh__slice common = BH_DESIGN(cuda_slice)(job);
+    const bh__slice common = BH_DESIGN(cuda_slice)(&job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)common.geometry;
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x, buckets = left.counts[1];
     const BH_SCATTER(row) *row = nullptr, *end = nullptr;
     uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    const uint8_t presumed = bh_scatter_presumed(job, job->count);
+    const uint8_t presumed = bh_scatter_presumed(&job, job.count);
     bh_cuda_counts counts = {0, 0, 0};
     BH_DY(sending) sending = {};
     int moved = 0;
@@ -306,7 +309,7 @@ __global__ void BH_DY_REGION(away)(bh__cuda_job *job, bh_cuda_left left)
             counts.inserted += sent == BH_DY_SENT || sent == BH_DY_REPLACED;
             moved |= sent == BH_DY_REPLACED;
             if (sent == BH_DY_NOWHERE)
-                bh_cuda_park(job, BH_CUDA_BOTH_FULL, name, 1, 1);
+                bh_cuda_park(&job, BH_CUDA_BOTH_FULL, name, 1, 1);
             if (sent != BH_DY_NOT_YET && common.outcomes && outcome != presumed)
                 common.outcomes[name] = outcome;
             if (sent != BH_DY_NOT_YET && ++row == end)
@@ -315,9 +318,9 @@ __global__ void BH_DY_REGION(away)(bh__cuda_job *job, bh_cuda_left left)
         __syncwarp();
     }
     if (moved)
-        job->moved = 1;
+        job.done->moved = 1;
     __syncwarp();
-    bh_cuda_enter(job, BH__CUDA_REGIONS, &counts);
+    bh_cuda_enter(&job, BH__CUDA_REGIONS, &counts);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -337,8 +340,8 @@ typedef struct bh_region_plan {
     uint64_t bytes;
 } bh_region_plan;
 
-/* Measured: calls with fewer than BH_REGIONS_OF_4 elements for each 4 buckets are as fast one by one. Of fewer elements
- * than BH_REGIONS_FROM one kernel does all. */
+/* Measured: calls with fewer than BH_REGIONS_OF_4 elements for each 4 buckets are as fast one by one. Fewer elements
+ * than BH_REGIONS_FROM are not worth so many launches. */
 #define BH_REGIONS_FROM BH_CUDA_SIFT_LEAST
 #define BH_REGIONS_OF_4 3
 
@@ -375,14 +378,14 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
 #define BH_REGIONS_PRESENT (UINT64_C(1) << 24)
 
 /* Whether the schedule is wanted, or pays, for `count` elements. */
-static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t buckets,
+static inline int bh_region_pays(const bh__cuda_job *job, uint64_t count, uint64_t buckets,
                                  uint32_t bucket_bytes)
 {
-    switch (known->wanted) {
+    switch (job->wanted) {
     case BH_SCHEDULE_WINDOW: return 0;
     case BH_SCHEDULE_REGIONS: return 1;
     default:
-        if (known->few_new && (count < BH_REGIONS_PRESENT || bucket_bytes > BH_DY_LINE))
+        if (job->few_new && (count < BH_REGIONS_PRESENT || bucket_bytes > BH_DY_LINE))
             return 0;
         return count >= BH_REGIONS_FROM && count >= buckets / 4 * BH_REGIONS_OF_4;
     }
@@ -393,18 +396,18 @@ static inline int bh_region_pays(const bh__cuda_job *known, uint64_t count, uint
 /* Whether the slice is one for this schedule; if so, *plan says where everything goes in a memory that begins
  * at `memory`. (The schedule does not take mixed slices, nor operations that answer with values, nor tables
  * in which keys may go to their other buckets while there is room at home, as with BH_SPREAD_THEOREM1.) */
-static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
+static int BH_DY_REGION(plan)(const bh__cuda_job *job, uint64_t count, void *memory,
                               bh_region_plan *plan)
 {
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)known->slice.geometry;
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)job->descriptor;
     const uint64_t row_bytes = sizeof(BH_SCATTER(row)), from = (uint64_t)(uintptr_t)memory;
     bh__arena a = {from, 0};
     double mean;
 
-    if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) || geometry->spread ||
+    if (job->names || job->slice.ops || BH_OP_WRITES(job->slice.op) || geometry->spread ||
         !bh_region_fit(geometry, count, BH_DY_REGION_BITS, BH_DY_REGION_BITS_MOST,
                        BH_DY_REGION_ROWS, plan, &mean) ||
-        !bh_region_pays(known, count, plan->buckets, BH_DY_BUCKET_BYTES))
+        !bh_region_pays(job, count, plan->buckets, BH_DY_BUCKET_BYTES))
         return 0;
     plan->left.counts =
         (unsigned long long *)bh__pointer(bh__cut(&a, 2, sizeof *plan->left.counts));
@@ -420,8 +423,8 @@ static int BH_DY_REGION(plan)(const bh__cuda_job *known, uint64_t count, void *m
 }
 
 /* All that comes before the second phase. */
-static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan,
-                                     uint64_t count)
+static int BH_DY_REGION(first_phase)(bh__gpu *gpu, const bh__cuda_job *job,
+                                     const bh_region_plan *plan, uint64_t count)
 {
     const int error = BH_SCATTER(all)(gpu, job, &plan->regions, &plan->scatter, count);
 
@@ -430,13 +433,14 @@ static int BH_DY_REGION(first_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_r
     BH_DY_REGION(settle)<<<bh_scatter_blocks(gpu, BH_DY_REGION(settle), BH_DY_REGION_THREADS,
                                              sizeof(BH_DY_REGION(desk))),
                            BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
-        job, plan->regions, plan->scatter.parts[1], plan->left);
+        *job, plan->regions, plan->scatter.parts[1], plan->left);
     return (int)cudaGetLastError();
 }
 
-static int BH_DY_REGION(second_phase)(bh__gpu *gpu, bh__cuda_job *job, const bh_region_plan *plan)
+static int BH_DY_REGION(second_phase)(bh__gpu *gpu, const bh__cuda_job *job,
+                                      const bh_region_plan *plan)
 {
-    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(job,
+    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job,
                                                                                         plan->left);
     return (int)cudaGetLastError();
 }
@@ -449,18 +453,17 @@ static int BH_DY_REGION(fits)(void)
                                  (int)sizeof(BH_DY_REGION(desk)));
 }
 
-int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                             uint64_t count)
+int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
     return bh_scatter_run<bh_region_plan>(
         gpu,
         [=](void *memory, bh_region_plan *plan) {
-            return BH_DY_REGION(plan)(known, count, memory, plan);
+            return BH_DY_REGION(plan)(job, count, memory, plan);
         },
         BH_DY_REGION(fits),
         [=](const bh_region_plan *plan, void *memory) {
             return bh_scatter_perform(
-                gpu, known, memory, plan->counters, count,
+                gpu, job, memory, plan->counters, count,
                 [=] { return BH_DY_REGION(first_phase)(gpu, job, plan, count); },
                 [=] { return BH_DY_REGION(second_phase)(gpu, job, plan); });
         });

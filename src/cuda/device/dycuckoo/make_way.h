@@ -233,17 +233,17 @@ BH_FN bh_dy_moved BH_DY(send_next)(const bh_dy_geometry *geometry, const bh__sli
  * kernels behind this one, also where the key is there by now, or there is room. Each round of the loop is an attempt of
  * each thread.
  */
-__global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
+__global__ void BH_DESIGN(cuda_send)(const __grid_constant__ bh__cuda_job job)
 {
-    const uint64_t listed = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
 
     if (!listed)
         return;
-    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-    const uint64_t count = listed < job->searches ? listed : job->searches;
+    const uint64_t count = listed < job.searches ? listed : job.searches;
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
-    uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    uint32_t *names = job.parked[BH_CUDA_BOTH_FULL - 1];
     uint64_t next = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x, mine = 0;
     bh_cuda_counts counts = {0, 0, 0};
     BH_DY(sender) s = {};
@@ -287,26 +287,26 @@ __global__ void BH_DESIGN(cuda_send)(bh__cuda_job *job)
         __syncwarp();
     }
     if (sent)
-        job->moved = 1;
+        job.done->moved = 1;
     __syncwarp();
     counts.inserted = sent + (uint32_t)slice.inserted;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_add(&job->sent, done);
-    bh_cuda_enter(job, BH__CUDA_SIFT, &counts);
+    bh_cuda_add(&job.done->sent, done);
+    bh_cuda_enter(&job, BH__CUDA_SIFT, &counts);
 }
 
-__global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
+__global__ void BH_DESIGN(cuda_make_way)(const __grid_constant__ bh__cuda_job job)
 {
-    const uint64_t listed = job->parked_count[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint64_t tiles = gridDim.x * (uint64_t)blockDim.x / BH_WAYS_THREADS;
-    const uint64_t left = listed - job->sent;
+    const uint64_t left = listed - job.done->sent;
 
     if (!left || left > tiles)
         return;
-    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-    const uint64_t count = listed < job->searches ? listed : job->searches;
-    uint32_t *names = job->parked[BH_CUDA_BOTH_FULL - 1];
+    const uint64_t count = listed < job.searches ? listed : job.searches;
+    uint32_t *names = job.parked[BH_CUDA_BOTH_FULL - 1];
     const uint32_t tile = ((1u << BH_WAYS_THREADS) - 1)
                           << threadIdx.x % 32 / BH_WAYS_THREADS * BH_WAYS_THREADS;
     uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_WAYS_THREADS;
@@ -323,7 +323,7 @@ __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
         for (; !done && way && tries < BH_WAYS_TRIES; tries++) {
             way = has_room ? BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[at], tile) : 0;
             if (way == 2)
-                job->moved = 1;
+                job.done->moved = 1;
             slice.room = has_room;
             __syncwarp(tile);
             if (threadIdx.x % BH_WAYS_THREADS == 0)
@@ -336,18 +336,18 @@ __global__ void BH_DESIGN(cuda_make_way)(bh__cuda_job *job)
     __syncwarp();
     counts.inserted = (uint32_t)slice.inserted;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_add(&job->sent, counts.inserted + counts.assigned);
-    bh_cuda_enter(job, BH__CUDA_SIFT, &counts);
+    bh_cuda_add(&job.done->sent, counts.inserted + counts.assigned);
+    bh_cuda_enter(&job, BH__CUDA_SIFT, &counts);
 }
 
-int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, bh__cuda_job *job, uint64_t threads)
+int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads)
 {
     int error;
 
-    BH_DESIGN(cuda_send)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    BH_DESIGN(cuda_send)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
     error = (int)cudaGetLastError();
     if (!error) {
-        BH_DESIGN(cuda_make_way)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+        BH_DESIGN(cuda_make_way)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
         error = (int)cudaGetLastError();
     }
     return error;

@@ -12,9 +12,9 @@
         return (int)cudaGetLastError();                                                            \
     }
 
-static int BH_GPU(find)(bh__gpu *gpu, bh__cuda_job *job, uint64_t count)
+static int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    BH_NAME(bh_cuda_hf_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(job);
+    BH_NAME(bh_cuda_hf_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
     return (int)cudaGetLastError();
 }
 

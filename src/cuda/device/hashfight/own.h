@@ -43,20 +43,20 @@ BH_FN uint8_t BH_KERNEL(look)(bh__slice *slice, uint32_t at, uint32_t kind)
 }
 
 /* Lookups, one for each element. */
-__global__ void BH_KERNEL(find)(bh__cuda_job *job)
+__global__ void BH_KERNEL(find)(const __grid_constant__ bh__cuda_job job)
 {
     const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
-    bh__slice slice = job->slice;
+    bh__slice slice = job.slice;
     uint8_t outcome;
 
-    if (at >= job->count)
+    if (at >= job.count)
         return;
     outcome = BH_KERNEL(look)(&slice, (uint32_t)at, BH_FIND);
     if (bh_cuda_lane() == 0 && slice.outcomes)
         slice.outcomes[at] = outcome;
     /* As in look.h: the host brings the values of missing keys, which stay as they were. */
-    if (outcome == BH_MISSING && !job->missing)
-        job->missing = 1;
+    if (outcome == BH_MISSING && !job.done->missing)
+        job.done->missing = 1;
 }
 
 __global__ void BH_KERNEL(locate)(const bh_hf_locate *job, uint64_t items)

@@ -43,13 +43,13 @@ typedef struct bh_st_region_plan {
 #define BH_ST_REGIONS_OF 16
 
 /* Whether the schedule is wanted, or pays. */
-static inline int bh_st_region_pays(const bh__cuda_job *known, uint64_t count, uint64_t slots)
+static inline int bh_st_region_pays(const bh__cuda_job *job, uint64_t count, uint64_t slots)
 {
-    switch (known->wanted) {
+    switch (job->wanted) {
     case BH_SCHEDULE_WINDOW: return 0;
     case BH_SCHEDULE_REGIONS: return 1;
     default:
-        return !known->few_new && count >= BH_ST_REGIONS_FROM && count >= slots / BH_ST_REGIONS_OF;
+        return !job->few_new && count >= BH_ST_REGIONS_FROM && count >= slots / BH_ST_REGIONS_OF;
     }
 }
 
@@ -154,7 +154,7 @@ BH_FN void BH_ST_AT(settle_word)(BH_ST_AT(desk) * d, bh__slice *slice, const bh_
 }
 
 /* The second phase, of a line. Answers how far the keys that it has placed are on their paths, at most. */
-BH_FN uint32_t BH_ST_AT(settle_line)(BH_ST_AT(desk) * d, bh__cuda_job *job, bh__slice *slice,
+BH_FN uint32_t BH_ST_AT(settle_line)(BH_ST_AT(desk) * d, const bh__cuda_job *job, bh__slice *slice,
                                      const bh_st_place *place, uint32_t line, uint8_t presumed)
 {
     const uint64_t copy = (uint64_t)(uintptr_t)&d->board[line * BH_ST_WORDS];
@@ -170,7 +170,7 @@ BH_FN uint32_t BH_ST_AT(settle_line)(BH_ST_AT(desk) * d, bh__cuda_job *job, bh__
             const uint32_t steps = BH_ST(settle_on)(slice, &op, slice->op, copy, slots);
 
             if (steps == BH_ST_AWAY) {
-                bh_scatter_list(job, bh_cuda_take(&job->parked_count[BH_SCATTER_LIST - 1], 1),
+                bh_scatter_list(job, bh_cuda_take(&job->done->parked_count[BH_SCATTER_LIST - 1], 1),
                                 row->word[BH_SCATTER_INDEX], 1);
                 continue;
             }
@@ -196,14 +196,14 @@ BH_FN void BH_ST_AT(raise)(const bh_st_place *place, uint32_t least)
 
 /* A block for each region, one after the other. */
 __global__ void __launch_bounds__(BH_ST_REGION_THREADS, 4)
-    BH_ST_AT(settle)(bh__cuda_job *job, const __grid_constant__ bh_st_regions regions,
-                     bh_cuda_parts rows)
+    BH_ST_AT(settle)(const __grid_constant__ bh__cuda_job job,
+                     const __grid_constant__ bh_st_regions regions, bh_cuda_parts rows)
 {
     extern __shared__ __align__(16) unsigned char memory[];
     BH_ST_AT(desk) *const d = (BH_ST_AT(desk) *)(void *)memory;
-    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const bh_st_geometry *g = (const bh_st_geometry *)slice.geometry;
-    const uint8_t presumed = bh_scatter_presumed(job, job->count);
+    const uint8_t presumed = bh_scatter_presumed(&job, job.count);
     bh_cuda_counts counts = {0, 0, 0};
     uint64_t region;
 
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(BH_ST_REGION_THREADS, 4)
             BH_ST_AT(settle_word)(d, &slice, &place, i, presumed);
         __syncthreads();
         if (threadIdx.x < place.lines)
-            least = BH_ST_AT(settle_line)(d, job, &slice, &place, threadIdx.x, presumed);
+            least = BH_ST_AT(settle_line)(d, &job, &slice, &place, threadIdx.x, presumed);
         __syncthreads();
         if (threadIdx.x < BH_ST_REGION_LINES)
             BH_ST_AT(raise)(&place, least);
@@ -232,28 +232,28 @@ __global__ void __launch_bounds__(BH_ST_REGION_THREADS, 4)
     }
     counts.inserted = (uint32_t)slice.inserted;
     counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_enter(job, BH__CUDA_REGIONS, &counts);
+    bh_cuda_enter(&job, BH__CUDA_REGIONS, &counts);
 }
 
 /* Whether the slice is one for this schedule; if so, *plan says where everything goes in a memory that begins
  * at `memory`. (The schedule does not take mixed slices, nor operations that answer with values, nor slices for all of whose
  * new keys there may not be room, nor tables in which keys have been erased or with slots in another memory.) */
-static int BH_ST_AT(plan)(const bh__cuda_job *known, uint64_t count, void *memory,
+static int BH_ST_AT(plan)(const bh__cuda_job *job, uint64_t count, void *memory,
                           bh_st_region_plan *plan)
 {
-    const bh_st_geometry *g = (const bh_st_geometry *)known->slice.geometry;
+    const bh_st_geometry *g = (const bh_st_geometry *)job->descriptor;
     const uint64_t from = (uint64_t)(uintptr_t)memory;
     bh__arena a = {from, 0};
     uint32_t bits = BH_ST_REGION_BITS_MOST;
     uint64_t lines, regions;
     double mean;
 
-    if (known->names || known->slice.ops || BH_OP_WRITES(known->slice.op) ||
-        !BH_OP_INSERTS(known->slice.op) || known->room < count || g->turnover || g->far ||
-        g->by_slot || g->width != 8)
+    if (job->names || job->slice.ops || BH_OP_WRITES(job->slice.op) ||
+        !BH_OP_INSERTS(job->slice.op) || job->room < count || g->turnover || g->far || g->by_slot ||
+        g->width != 8)
         return 0;
     mean = bh_st_region_mean(g, count, &lines);
-    if (!bh_st_region_pays(known, count, lines * 8 * BH_ST_WORDS))
+    if (!bh_st_region_pays(job, count, lines * 8 * BH_ST_WORDS))
         return 0;
     while (bits > BH_ST_REGION_BITS_LEAST &&
            bh_scatter_most(mean * (1u << bits)) > BH_ST_REGION_ROWS)
@@ -270,7 +270,7 @@ static int BH_ST_AT(plan)(const bh__cuda_job *known, uint64_t count, void *memor
     return !a.overflowed;
 }
 
-static int BH_ST_AT(launch)(bh__gpu *gpu, bh__cuda_job *job, const bh_st_region_plan *plan,
+static int BH_ST_AT(launch)(bh__gpu *gpu, const bh__cuda_job *job, const bh_st_region_plan *plan,
                             uint64_t count)
 {
     const uint32_t bytes = sizeof(BH_ST_AT(desk));
@@ -279,7 +279,7 @@ static int BH_ST_AT(launch)(bh__gpu *gpu, bh__cuda_job *job, const bh_st_region_
     if (error)
         return error;
     BH_ST_AT(settle)<<<bh_scatter_blocks(gpu, BH_ST_AT(settle), BH_ST_REGION_THREADS, bytes),
-                       BH_ST_REGION_THREADS, bytes, gpu->stream>>>(job, plan->regions,
+                       BH_ST_REGION_THREADS, bytes, gpu->stream>>>(*job, plan->regions,
                                                                    plan->scatter.parts[1]);
     return (int)cudaGetLastError();
 }
@@ -292,18 +292,17 @@ static int BH_ST_AT(fits)(void)
                                  (int)sizeof(BH_ST_AT(desk)));
 }
 
-int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, bh__cuda_job *job, const bh__cuda_job *known,
-                             uint64_t count)
+int BH_DESIGN(gpu_by_region)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
     return bh_scatter_run<bh_st_region_plan>(
         gpu,
         [=](void *memory, bh_st_region_plan *plan) {
-            return BH_ST_AT(plan)(known, count, memory, plan);
+            return BH_ST_AT(plan)(job, count, memory, plan);
         },
         BH_ST_AT(fits),
         [=](const bh_st_region_plan *plan, void *memory) {
             return bh_scatter_perform(
-                gpu, known, memory, plan->counters, count,
+                gpu, job, memory, plan->counters, count,
                 [=] { return BH_ST_AT(launch)(gpu, job, plan, count); }, [] { return 0; });
         });
 }
