@@ -59,22 +59,44 @@ static bh_status cuda_alive(const bh__backend *backend)
  * memory of tables
  * --------------------------------------------------------------------------------------------- */
 
-static void *reserve(void *state, uint64_t bytes)
+/* Takes what is kept of calls' memory. */
+static void *take_kept(bh__cuda *cuda, uint64_t *bytes)
 {
-    bh__cuda *cuda = (bh__cuda *)state;
     void *memory;
 
-    /* Lack of memory is no failure of the GPU. */
-    return cuda->module->allocate(cuda->gpu, BH_MEMORY_TABLE, bytes, &memory) ? NULL : memory;
+    bh__gate_enter_alone(&cuda->lists, &cuda->backend.system);
+    memory = cuda->kept_lists;
+    *bytes = cuda->kept_list_bytes;
+    cuda->kept_lists = NULL;
+    bh__gate_leave_alone(&cuda->lists);
+    return memory;
+}
+
+/* Allocates; where there is no memory, once more without what is kept of calls' memory. Lack of memory is no failure of the
+ * GPU. */
+static void *allocate_of(bh__cuda *cuda, bh__memory_of of, uint64_t bytes)
+{
+    uint64_t kept_bytes;
+    void *memory, *kept;
+
+    if (!cuda->module->allocate(cuda->gpu, of, bytes, &memory))
+        return memory;
+    kept = take_kept(cuda, &kept_bytes);
+    if (!kept)
+        return NULL;
+    (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
+    return cuda->module->allocate(cuda->gpu, of, bytes, &memory) ? NULL : memory;
+}
+
+static void *reserve(void *state, uint64_t bytes)
+{
+    return allocate_of((bh__cuda *)state, BH_MEMORY_TABLE, bytes);
 }
 
 /* Temporary memory of what works on a table (storage/temporary.h). */
 static void *allocate(void *state, uint64_t bytes)
 {
-    bh__cuda *cuda = (bh__cuda *)state;
-    void *memory;
-
-    return cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, bytes, &memory) ? NULL : memory;
+    return allocate_of((bh__cuda *)state, BH_MEMORY_CALL, bytes);
 }
 
 static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
@@ -172,6 +194,44 @@ static int cuda_copy(const bh__backend *backend, const bh__block *to, const bh__
         error =
             bh__cuda_note(cuda, m->copy(cuda->gpu, BH_LANE_RUN, to->memory, from->memory, bytes));
     return !error;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * memory of calls
+ * --------------------------------------------------------------------------------------------- */
+
+/* So many bytes are kept at most: the lists of 2^20 elements. Chosen, not tuned. */
+#define KEPT_MOST (UINT64_C(1) << 24)
+
+int bh__cuda_take_lists(bh__cuda *cuda, uint64_t *bytes, void **memory)
+{
+    uint64_t kept_bytes = 0;
+    void *kept = *bytes <= KEPT_MOST ? take_kept(cuda, &kept_bytes) : NULL;
+
+    if (kept && kept_bytes >= *bytes) {
+        *memory = kept;
+        *bytes = kept_bytes;
+        return 0;
+    }
+    if (kept)
+        (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
+    return cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, *bytes, memory);
+}
+
+int bh__cuda_give_lists(bh__cuda *cuda, void *memory, uint64_t bytes)
+{
+    void *gives = memory;
+
+    if (bytes <= KEPT_MOST) {
+        bh__gate_enter_alone(&cuda->lists, &cuda->backend.system);
+        if (!cuda->kept_lists) {
+            cuda->kept_lists = memory;
+            cuda->kept_list_bytes = bytes;
+            gives = NULL;
+        }
+        bh__gate_leave_alone(&cuda->lists);
+    }
+    return gives ? cuda->module->release(cuda->gpu, gives) : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -568,5 +628,7 @@ void bh__cuda_end(bh__cuda *cuda)
     (void)cuda->module->release_pinned(cuda->gpu, cuda->mailbox);
     if (cuda->staged)
         (void)cuda->module->release_pinned(cuda->gpu, cuda->staged);
+    if (cuda->kept_lists)
+        (void)cuda->module->release(cuda->gpu, cuda->kept_lists);
     cuda->module->close(cuda->gpu);
 }

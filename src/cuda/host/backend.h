@@ -45,6 +45,9 @@ typedef struct bh__cuda {
     bh__gate staging;      /* held alone by the call that uses the memory behind it */
     unsigned char *staged; /* pinned host memory, as much as a call has needed */
     uint64_t staged_bytes;
+    bh__gate lists;   /* held alone by who takes the memory behind it, or leaves it there */
+    void *kept_lists; /* on the device, of an earlier call; or NULL */
+    uint64_t kept_list_bytes;
     bh_executor copiers;  /* its threads copy between staged memory and the callers' arrays */
     bh__cuda_place place; /* for the primitives */
     /* The number of the GPU's first error in work that had begun, 0: none. What its tables hold is not
@@ -78,6 +81,11 @@ int bh__cuda_launch(bh__cuda *cuda, const bh__launch *launch, bh__cuda_job *job,
  * 0 or an error, and then nothing is held. */
 int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory);
 void bh__cuda_staging_leave(bh__cuda *cuda);
+
+/* Memory on the device for a call's lists and parts of its arrays, of at least *bytes; *bytes becomes how many it has. That of
+ * an earlier call is kept, if it is not much: to take memory and to give it back costs 2 us. Both answer 0 or an error. */
+int bh__cuda_take_lists(bh__cuda *cuda, uint64_t *bytes, void **memory);
+int bh__cuda_give_lists(bh__cuda *cuda, void *memory, uint64_t bytes);
 
 /* Copies host memory, by several threads where it is much. */
 void bh__cuda_copy_near(const bh__cuda *cuda, void *to, const void *from, uint64_t bytes);

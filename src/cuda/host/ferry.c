@@ -108,7 +108,6 @@ static void deal(bh__ferry *f, uint64_t part, unsigned char *device, unsigned ch
 
 int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, void **more)
 {
-    const bh__cuda_module *m = f->cuda->module;
     uint64_t device = 0, pinned = 0;
     unsigned char *staged = NULL;
     uint32_t s;
@@ -124,8 +123,9 @@ int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, vo
     while (device && f->slots < BH_CUDA_SLOTS && f->slots * part < n)
         f->slots++;
     besides = bh__lines_up(besides);
-    if (device || besides)
-        error = m->allocate(f->cuda->gpu, BH_MEMORY_CALL, besides + device * f->slots, &f->memory);
+    f->memory_bytes = besides + device * f->slots;
+    if (f->memory_bytes)
+        error = bh__cuda_take_lists(f->cuda, &f->memory_bytes, &f->memory);
     if (!error && pinned) {
         error = bh__cuda_staging_enter(f->cuda, pinned * f->slots, &staged);
         f->staging = !error;
@@ -142,7 +142,7 @@ int bh__ferry_take(bh__ferry *f, uint64_t n, uint64_t part, uint64_t besides, vo
 
 int bh__ferry_give(bh__ferry *f)
 {
-    const int error = f->memory ? f->cuda->module->release(f->cuda->gpu, f->memory) : 0;
+    const int error = f->memory ? bh__cuda_give_lists(f->cuda, f->memory, f->memory_bytes) : 0;
 
     f->memory = NULL;
     if (f->staging)

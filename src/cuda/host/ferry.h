@@ -53,7 +53,8 @@ typedef struct bh__ferry {
     bh__slot *now;  /* the part that is run */
     int patch;      /* bring arrays of BH_USE_PATCH too: keys of the last part were missing */
     void *memory;   /* on the device */
-    int staging;    /* the context's pinned memory is held */
+    uint64_t memory_bytes;
+    int staging; /* the context's pinned memory is held */
 } bh__ferry;
 
 /* Enters one array of `n` elements, and finds out where it lies. Writes the error sentence. Returns
