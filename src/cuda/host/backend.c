@@ -72,31 +72,32 @@ static void *take_kept(bh__cuda *cuda, uint64_t *bytes)
     return memory;
 }
 
-/* Allocates; where there is no memory, once more without what is kept of calls' memory. Lack of memory is no failure of the
- * GPU. */
-static void *allocate_of(bh__cuda *cuda, bh__memory_of of, uint64_t bytes)
+int bh__cuda_allocate(bh__cuda *cuda, bh__memory_of of, uint64_t bytes, void **memory)
 {
+    int error = cuda->module->allocate(cuda->gpu, of, bytes, memory);
     uint64_t kept_bytes;
-    void *memory, *kept;
+    void *kept = error ? take_kept(cuda, &kept_bytes) : NULL;
 
-    if (!cuda->module->allocate(cuda->gpu, of, bytes, &memory))
-        return memory;
-    kept = take_kept(cuda, &kept_bytes);
     if (!kept)
-        return NULL;
+        return error;
     (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
-    return cuda->module->allocate(cuda->gpu, of, bytes, &memory) ? NULL : memory;
+    return cuda->module->allocate(cuda->gpu, of, bytes, memory);
 }
 
+/* Lack of memory is no failure of the GPU. */
 static void *reserve(void *state, uint64_t bytes)
 {
-    return allocate_of((bh__cuda *)state, BH_MEMORY_TABLE, bytes);
+    void *memory;
+
+    return bh__cuda_allocate((bh__cuda *)state, BH_MEMORY_TABLE, bytes, &memory) ? NULL : memory;
 }
 
 /* Temporary memory of what works on a table (storage/temporary.h). */
 static void *allocate(void *state, uint64_t bytes)
 {
-    return allocate_of((bh__cuda *)state, BH_MEMORY_CALL, bytes);
+    void *memory;
+
+    return bh__cuda_allocate((bh__cuda *)state, BH_MEMORY_CALL, bytes, &memory) ? NULL : memory;
 }
 
 static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
@@ -215,7 +216,7 @@ int bh__cuda_take_lists(bh__cuda *cuda, uint64_t *bytes, void **memory)
     }
     if (kept)
         (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
-    return cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, *bytes, memory);
+    return bh__cuda_allocate(cuda, BH_MEMORY_CALL, *bytes, memory);
 }
 
 int bh__cuda_give_lists(bh__cuda *cuda, void *memory, uint64_t bytes)

@@ -82,6 +82,9 @@ int bh__cuda_launch(bh__cuda *cuda, const bh__launch *launch, bh__cuda_job *job,
 int bh__cuda_staging_enter(bh__cuda *cuda, uint64_t bytes, unsigned char **memory);
 void bh__cuda_staging_leave(bh__cuda *cuda);
 
+/* Memory on the device; where there is none, what is kept of calls' memory is given back for it. Answers 0 or an error. */
+int bh__cuda_allocate(bh__cuda *cuda, bh__memory_of of, uint64_t bytes, void **memory);
+
 /* Memory on the device for a call's lists and parts of its arrays, of at least *bytes; *bytes becomes how many it has. That of
  * an earlier call is kept, if it is not much: to take memory and to give it back costs 2 us. Both answer 0 or an error. */
 int bh__cuda_take_lists(bh__cuda *cuda, uint64_t *bytes, void **memory);

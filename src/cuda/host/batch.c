@@ -175,7 +175,7 @@ int bh__sorting_begin(bh__call *c, bh__sorting_bytes *bytes, uint64_t most, uint
     bh__sorting *s = &c->sorting;
 
     for (s->room = most;; s->room /= 4) {
-        if (!c->cuda->module->allocate(c->cuda->gpu, BH_MEMORY_CALL, bytes(c, s->room), &s->memory))
+        if (!bh__cuda_allocate(c->cuda, BH_MEMORY_CALL, bytes(c, s->room), &s->memory))
             return 1;
         s->memory = NULL;
         if (s->room / 4 < least)

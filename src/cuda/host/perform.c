@@ -100,7 +100,7 @@ static int take(load *l, uint64_t n, uint64_t *part, void **memory)
             return 0;
         if (*part > PART_MOST)
             continue;
-        error = l->cuda->module->allocate(l->cuda->gpu, BH_MEMORY_CALL, bytes, memory);
+        error = bh__cuda_allocate(l->cuda, BH_MEMORY_CALL, bytes, memory);
         if (!error || *part <= PART_LEAST)
             break;
     }
@@ -325,7 +325,7 @@ bh_status bh__cuda_sort(const bh__backend *backend, void *keys, uint32_t key_byt
     if (error)
         return bh__fail(BH_ERR_DEVICE, "bh_sort: the GPU refused: %.200s",
                         cuda->module->message(error));
-    error = cuda->module->allocate(cuda->gpu, BH_MEMORY_CALL, bytes, &memory);
+    error = bh__cuda_allocate(cuda, BH_MEMORY_CALL, bytes, &memory);
     if (error)
         return bh__fail(BH_ERR_MEMORY, "bh_sort: the GPU gave no %llu bytes of memory: %.100s",
                         (unsigned long long)bytes, cuda->module->message(error));

@@ -179,9 +179,8 @@ bh_status bh__call_resolve(bh__call *c, uint32_t reasons, uint32_t **names, uint
     int error;
     few f;
 
-    error = c->cuda->module->allocate(c->cuda->gpu, BH_MEMORY_CALL,
-                                      (uint64_t)some * (o->key_bytes + o->value_bytes + 4) + 320,
-                                      &device);
+    error = bh__cuda_allocate(c->cuda, BH_MEMORY_CALL,
+                              (uint64_t)some * (o->key_bytes + o->value_bytes + 4) + 320, &device);
     if (error)
         return bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to place %u keys: %.100s",
                         some, c->cuda->module->message(error));

@@ -59,7 +59,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     *keys = *absent = 0;
     while (bits < count / SURVEY_DENSE)
         bits *= 2;
-    if (m->allocate(c->cuda->gpu, BH_MEMORY_CALL, bits / 8, &memory))
+    if (bh__cuda_allocate(c->cuda, BH_MEMORY_CALL, bits / 8, &memory))
         return 0;
     memset(&job, 0, sizeof job);
     job.slice.geometry = c->table->policy->geometry(c->table);
