@@ -278,9 +278,23 @@ static void resolve(call *c, worker *w)
     bh__leave_alone(table, since);
 }
 
+/* Bytes of memory for copies that each worker of a call is to have: none where its elements all do the same, or are too few for
+ * it to matter. */
+static uint64_t bytes_of_copies(const call *c)
+{
+    const bh_table_options *o = &c->table->options;
+
+    return c->batch->ops && !c->ordered && c->batch->n >= BH_SLICE_MOST
+               ? (BH_COPIES_BYTES(BH_SLICE_MOST, o->key_bytes, o->value_bytes) + 7) / 8 * 8
+               : 0;
+}
+
 static void run_call(call *c, uint32_t workers)
 {
     const bh_executor *executor = &c->backend->executor;
+    const bh_system *system = &c->backend->system;
+    const uint64_t bytes = bytes_of_copies(c);
+    unsigned char *copies = bytes ? system->allocate(system->state, workers * bytes) : NULL;
     uint32_t i;
 
     c->in_tasks = workers > 1;
@@ -292,7 +306,8 @@ static void run_call(call *c, uint32_t workers)
         w->slice.stalled = 0;
         w->slice.list = w->list;
         w->slice.stash = &w->stash;
-        w->slice.system = &c->backend->system;
+        w->slice.copies = copies ? copies + i * bytes : NULL;
+        w->slice.system = system;
         w->slice.op = (uint8_t)c->batch->op;
         w->slice.ordered = (uint8_t)c->ordered;
     }
@@ -316,6 +331,8 @@ static void run_call(call *c, uint32_t workers)
     } while (c->stopped);
     if (c->in_tasks && c->changes)
         bh__bias_resume(c->table);
+    if (copies)
+        system->release(system->state, copies, workers * bytes);
 }
 
 /* Runs the call with its elements sorted; answers 0, nothing done, for want of memory. */
@@ -387,6 +404,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.ops = batch->ops;
     slice.list = list;
     slice.stash = NULL;
+    slice.copies = NULL;
     slice.system = &backend->system;
     slice.target = NULL;
     slice.count = 1;

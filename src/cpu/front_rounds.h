@@ -412,6 +412,31 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIG
     return BH_DESIGN(try_listed)(slice, front, kind, 1, list, total);
 }
 
+#ifdef BH_DESIGN_ROOM_ROUNDS
+#include "cpu/front_room.h"
+#endif
+
+/* The rounds behind round 0, of the elements that the list names. Answers how many are left. */
+BH_FN uint32_t BH_DESIGN(run_again)(bh__slice *slice, const BH_OF_DESIGN(front) *front,
+                                    uint32_t kind, uint16_t *list, uint32_t count)
+{
+    uint32_t round = 1;
+
+#ifdef BH_DESIGN_ROOM_ROUNDS
+    if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(makes_room)(slice, kind, round))
+        count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, count);
+    else
+#endif
+        if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
+        count = BH_DESIGN(try_again_all)(slice, front, kind, list, count);
+#ifdef BH_DESIGN_ROOM_ROUNDS
+    for (round++; round <= BH_DESIGN_ROOM_ROUNDS; round++)
+        if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(makes_room)(slice, kind, round))
+            count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, count);
+#endif
+    return count;
+}
+
 #endif
 
 /* change_all for a constant `kind`. */
@@ -473,8 +498,7 @@ BH_FN_RARE void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind)
     else
         count = BH_DESIGN(run_whole)(slice, &front, kind);
 #ifndef BH_DESIGN_FOLLOWS
-    if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
-        count = BH_DESIGN(try_again_all)(slice, &front, kind, slice->list, count);
+    count = BH_DESIGN(run_again)(slice, &front, kind, slice->list, count);
 #endif
     slice->listed = count;
 }

@@ -18,9 +18,10 @@
 #ifndef BH_CPU_KINDS_H
 #define BH_CPU_KINDS_H
 
-/* Elements that are copied at a time. The copies lie on the stack, of which a call needs at most 64 KiB, as the header
- * promises (tests/unit/stack.c). With 1,024 elements it was all but 2. */
-#define BH_KINDS_MOST 512u
+/* Elements that are copied at a time where the call has no memory for copies (bh__slice.copies): these lie on the stack, of which
+ * a call needs at most 64 KiB, as the header promises (tests/unit/stack.c). With that memory it is all of a kind: each run waits
+ * for its first lines, and for its last (docs/decisions/0033). */
+#define BH_KINDS_FEW 512u
 
 /* Elements whose operations are compared at a time: the bytes of a line. */
 #define BH_KINDS_LINE 64u
@@ -38,13 +39,28 @@ BH_FN uint32_t bh_kind_of_turn(uint32_t turn)
 
 #endif
 
-/* Elements that do the same. Packing overwrites a group behind the last one. */
+/* Elements that do the same; `room` for so many, and for a group more, which packing overwrites. */
 typedef struct BH_DESIGN(alike) {
-    BH_KEY keys[BH_KINDS_MOST + BH_KINDS_GROUP];
-    BH_VALUE values[BH_KINDS_MOST + BH_KINDS_GROUP];
-    uint32_t names[BH_KINDS_MOST + BH_KINDS_GROUP];
-    uint8_t outcomes[BH_KINDS_MOST];
+    BH_KEY *keys;
+    BH_VALUE *values;
+    uint32_t *names;
+    uint8_t *outcomes;
+    uint32_t room;
 } BH_DESIGN(alike);
+
+/* Lays copies of `room` elements out in some memory. */
+BH_FN BH_DESIGN(alike) BH_DESIGN(alike_in)(unsigned char *memory, uint32_t room)
+{
+    const uint64_t each = room + BH_KINDS_GROUP;
+    BH_DESIGN(alike) alike;
+
+    alike.keys = (BH_KEY *)(void *)memory;
+    alike.values = (BH_VALUE *)(void *)(memory + each * BH_KEY_BYTES);
+    alike.names = (uint32_t *)(void *)(memory + each * (BH_KEY_BYTES + BH_VALUE_BYTES));
+    alike.outcomes = memory + each * (BH_KEY_BYTES + BH_VALUE_BYTES + sizeof *alike.names);
+    alike.room = room;
+    return alike;
+}
 
 /* Adds those of the `members` elements from `first` on that are in the mask. `values` are those of the slice, or NULL;
  * `names` are the numbers of a group from `first` on. Answers how many elements there are then. */
@@ -159,7 +175,10 @@ BH_FN_RARE void BH_DESIGN(run_kinds)(bh__slice *slice)
 {
     uint8_t ops[(BH_SLICE_MOST + BH_KINDS_LINE - 1) / BH_KINDS_LINE * BH_KINDS_LINE]
         __attribute__((aligned(BH_KINDS_LINE)));
-    BH_DESIGN(alike) alike;
+    unsigned char few[BH_COPIES_BYTES(BH_KINDS_FEW, BH_KEY_BYTES, BH_VALUE_BYTES)]
+        __attribute__((aligned(8)));
+    BH_DESIGN(alike) alike = slice->copies ? BH_DESIGN(alike_in)(slice->copies, BH_SLICE_MOST)
+                                           : BH_DESIGN(alike_in)(few, BH_KINDS_FEW);
     const uint32_t total = slice->count;
     uint32_t stalled = 0, seen = 0, turn, at;
 
@@ -175,9 +194,12 @@ BH_FN_RARE void BH_DESIGN(run_kinds)(bh__slice *slice)
         uint32_t count = 0;
 
         for (at = 0; at < total; at += BH_KINDS_LINE) {
+            const uint32_t behind = total - at > BH_KINDS_LINE ? total - at - BH_KINDS_LINE : 0;
+            const uint32_t next = behind < BH_KINDS_LINE ? behind : BH_KINDS_LINE;
+
             count = BH_DESIGN(add_line)(&alike, slice, values, at,
                                         BH_DESIGN(of_kind)(ops + at, kind), count);
-            if (count > BH_KINDS_MOST - BH_KINDS_LINE || (count && at + BH_KINDS_LINE >= total)) {
+            if (count && (!behind || count + next > alike.room)) {
                 stalled = BH_DESIGN(run_part)(slice, &alike, kind, count, stalled);
                 seen += count;
                 count = 0;

@@ -19,6 +19,8 @@
  *     BH_DESIGN_AIMS         on cores elements of all kinds go through the front of the schedule first: an
  *                            include-template that says where the keys of a group live (cpu/front_rounds.h)
  *     BH_DESIGN_FOLLOWS      with BH_DESIGN_AIMS: keys lie in chains of lines, along which lookups go in the front
+ *     BH_DESIGN_ROOM_ROUNDS  with BH_DESIGN_AIMS: for new keys whose first line is full the front has so many rounds that make room
+ *                            (cpu/front_room.h)
  *     BH_DESIGN_PUTS_BACK    on cores slices have a stash (bh__stash), of which BH_DESIGN(put_back) puts the rest back
  *     BH_DESIGN_CORES        an include-template with more text for cores, which may use the window
  *                            (cpu/schedule.h)
@@ -89,6 +91,8 @@
 #error "BH_DESIGN_AIMS is for designs that change in near memory and have no front of their own"
 #elif defined(BH_DESIGN_FOLLOWS) && !defined(BH_DESIGN_AIMS)
 #error "BH_DESIGN_FOLLOWS is for designs with BH_DESIGN_AIMS"
+#elif defined(BH_DESIGN_ROOM_ROUNDS) && (!defined(BH_DESIGN_AIMS) || defined(BH_DESIGN_FOLLOWS))
+#error "BH_DESIGN_ROOM_ROUNDS is for designs with BH_DESIGN_AIMS and without chains"
 #elif !defined(BH_EACH_DESIGN)
 #error "include tables/designs.h, with BH_EACH_DESIGN defined"
 #endif
@@ -142,6 +146,7 @@
 #undef BH_DESIGN_CORES
 #undef BH_DESIGN_AIMS
 #undef BH_DESIGN_FOLLOWS
+#undef BH_DESIGN_ROOM_ROUNDS
 #undef BH_DESIGN_PUTS_BACK
 #undef BH_DESIGN_APART
 #undef BH_DESIGN_APART_DEFAULT

@@ -125,7 +125,9 @@ typedef struct bh__slice {
     uint8_t *outcomes;
     const uint8_t *ops; /* NULL: all do `op` */
     uint16_t *list;
-    bh__stash *stash;        /* NULL: what the slice takes it takes one by one */
+    bh__stash *stash; /* NULL: what the slice takes it takes one by one */
+    unsigned char *
+        copies; /* of different operations: BH_COPIES_BYTES of memory, aligned to 8 bytes, or NULL */
     const bh_system *system; /* to yield with, when everything in flight waits for other threads */
     const char *target;      /* set by the kernels: what ran it, see bh_table_stats */
     uint32_t count;
@@ -149,6 +151,10 @@ typedef struct bh__slice {
     uint64_t erased;
     uint64_t assigned;
 } bh__slice;
+
+/* Bytes for copies of so many elements of a slice and, of keys, values and names, of a group of eight more (cpu/kinds.h). */
+#define BH_COPIES_BYTES(elements, key_bytes, value_bytes)                                          \
+    (((elements) + 8u) * ((key_bytes) + (value_bytes) + 4u) + (elements))
 
 /*
  * Passes over a table that a policy may ask for. Each works on a range of items and takes an argument.

@@ -8,7 +8,8 @@
  * each other: the same home, or one in the way of the other. Grow is bh_reserve of more keys than fit,
  * shrink is bh_compact; in some states inserts and erases do the same by themselves.
  * In a table that is biased to the first fiber its changes, which take no locks there, meet lookups, changes that end the
- * bias, and growth; what ends it, with one preemption less.
+ * bias, and growth; what ends it, with one preemption less. There insertions also meet lookups as calls of two elements, which go
+ * through the front of the schedule.
  * Each operation also meets itself without locks, as elements of one call do on a GPU (BH_HINT_ALIKE); in the build
  * sim_gpu by lanes (sim/support/lanes.h).
  * Once more with one preemption less, the second fiber finds its key afterwards: only who looks
@@ -69,6 +70,8 @@ typedef struct meeting {
     uint8_t biased;
     bool
         returns; // the first fiber erases its subject's key and then inserts its own, which the second looks for twice
+    bool
+        front; // the first fiber's call has its element twice, and so goes through the schedule's front
 } meeting;
 
 #define MEETINGS_MOST 16000u
@@ -155,6 +158,13 @@ static void list_biased(const meeting *like)
     static const kind others[] = {FIND, INSERT, GROW};
     const scene_state *from = like->from;
 
+    // Through the front a pair takes the place of another. (Random scenes have that with locks.)
+    meeting two = *like;
+    two.front = true;
+    add_meeting(&two, INSERT, from->subject, FIND, from->subject, true);
+    for (uint32_t i = 0; from->others[i] != NONE; i++) {
+        add_meeting(&two, INSERT, from->subject, FIND, from->others[i], true);
+    }
     // What a reader may still know of a key that goes and comes back, or of another that has its place.
     meeting back = *like;
     back.returns = true;
@@ -214,6 +224,10 @@ static void explore(const meeting *m, uint32_t most_preemptions)
         s.fiber[0].count = 2;
         s.fiber[0].call[1] = s.fiber[0].call[0];
         s.fiber[0].call[0] = call_of(m->from, 0, ERASE, m->from->subject);
+    }
+    if (m->front) {
+        s.fiber[0].call[0].count = 2;
+        s.fiber[0].call[0].element[1] = s.fiber[0].call[0].element[0];
     }
     if (m->looks) {
         s.fiber[1].count = 2;

@@ -208,11 +208,19 @@ BH_FN uint32_t BH_DY(judge)(const bh_dy_aims *aims, const BH_KEY *keys, int want
     return gone ^ BH_FRONT_ALL;
 }
 
-/* Whether a second round is worth while. A new key without room is refused at home; one that finds its home full
- * in a table whose keys come and go sends a guest away from there. The window does both. */
+/* Whether guests of full homes go home first, to make room for new keys: keys come and go in this table, and a bucket tells which
+ * of its slots have guests. */
+BH_FN int BH_DY(evicts)(const bh__slice *slice, uint32_t kind)
+{
+    return BH_OP_INSERTS(kind) && (slice->hints & BH_HINT_TURNOVER) != 0;
+}
+
+/* Whether a second round is worth while. A new key without room is refused at home by the window; and where buckets do not tell
+ * which of their slots have guests, the window sends these home. */
 BH_FN int BH_DY(tries_again)(const bh__slice *slice, uint32_t kind)
 {
-    return !BH_OP_INSERTS(kind) || (slice->room && !(slice->hints & BH_HINT_TURNOVER));
+    return !BH_OP_INSERTS(kind) || (slice->room && (!BH_DY(evicts)(slice, kind) ||
+                                                    BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN));
 }
 
 /* One try of an operation in both buckets. Searches for a path are left to the window, too. */
@@ -251,14 +259,16 @@ BH_FN bh_answer BH_DY(try_change)(bh__slice *slice, BH_DY(op) *op, const bh_dy_a
 }
 
 /* Begins an operation that the front has left. A change goes on at its other bucket where tries_again says that it
- * could have ended there. */
+ * could have ended there; but a new key that may have to send a guest home begins where it may do that. */
 BH_FN_RARE bh_region BH_DY(begin_left)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
                                        uint32_t kind)
 {
-    if (kind == BH_FIND || !BH_DY(tries_again)(slice, kind))
+    if (kind == BH_FIND || !BH_DY(tries_again)(slice, kind) || BH_DY(evicts)(slice, kind))
         return BH_DY(begin)(slice, op, at, kind);
     return BH_DY(begin_other)(slice, op, at, kind);
 }
+
+#include "tables/dycuckoo/replace.h"
 
 #undef BH_DY
 #undef BH_DY_BUCKET_SLOTS

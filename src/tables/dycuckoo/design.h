@@ -7,6 +7,7 @@
 #define BH_DESIGN_GEOMETRY bh_dy_geometry
 #define BH_DESIGN_PASSES BH_DY_PASSES
 #define BH_DESIGN_AIMS "tables/dycuckoo/aims.h"
+#define BH_DESIGN_ROOM_ROUNDS 5u
 #define BH_DESIGN_APART(options) bh_dy_is_apart(options)
 #define BH_DESIGN_APART_DEFAULT BH_DY_APART_BY_DEFAULT
 #define BH_DESIGN_SCRATCH BH_DY_SCRATCH_FAR
