@@ -548,7 +548,7 @@ BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t
  * n is 0, and as an output array it may not overlap another. Outcomes as of the single calls. A byte
  * that is no bh_op is BH_ERR_ARGUMENT; an op of bh_reduce with value_bytes 0 is
  * BH_ERR_UNSUPPORTED. On cores a call of 4,096 elements or more takes temporary memory, at most 85 KiB for each
- * thread; without that memory it takes longer. */
+ * thread, besides what an ordered call takes; without that memory it takes longer. */
 BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values,
                           uint64_t n, uint8_t *outcomes);
 

@@ -9,7 +9,7 @@
  *          |  one thread alone has changed so many elements in a row as bh__bias_note says: it takes the gate
  *          |  alone
  *          v
- *     biased to       its changes lock nothing (BH_HINT_BIASED). Lookups of all threads go on beside them:
+ *     biased to       its changes lock nothing by a locked instruction (BH_HINT_BIASED). Lookups of all threads go on beside them:
  *     a thread        they never took locks
  *          |
  *          |  another thread, or a call for which several threads are asked, is about to change the table: takes

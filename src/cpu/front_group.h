@@ -27,7 +27,7 @@ BH_FN uint32_t bh_front_place(uint32_t first)
 #define BH_FRONT_LEAST 32u
 #endif
 
-/* Where round 0 has left fewer there is no round 1. */
+/* Where a round has left fewer there is no further one. */
 #ifndef BH_FRONT_AGAIN_LEAST
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif

@@ -1,6 +1,6 @@
 /*
  * The front's rounds that make room: new keys whose homes are full. An include-template that front_rounds.h includes, for
- * designs that can put a pair out of a full line in one move (BH_DESIGN_MAKES_ROOM).
+ * designs that can put a pair out of a full line in one move (BH_DESIGN_ROOM_ROUNDS).
  *
  * In a table that is nearly full a third of the new keys find their home full, and in the window each of them takes several
  * hundred instructions and waits for its lines nearly alone. Here they go in groups, as in the other rounds. A round
@@ -8,7 +8,7 @@
  * has room, the pair goes there and the new key takes its place:
  *
  *     gather     the keys of a group that are left
- *     aim        where they live. Their homes have been looked at in this slice, so they are in a cache
+ *     aim        where they live. Nearly all of their homes have been looked at in this slice, so they are in a cache
  *     see        home: which pair could go
  *     aim        where that pair lives
  *     ask        for the line that it could go to

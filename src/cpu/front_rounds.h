@@ -17,6 +17,9 @@
  *                on their first two lines                         one in a hundred is left
  *     window     those
  *
+ * New keys whose home is full go through rounds that make room for them, of which one may take the place of round 1, and others
+ * come behind it (front_room.h).
+ *
  * Elements may be a whole slice or, of changes, a list of some of them: those that have stalled before. (A slice of
  * different operations comes here kind by kind, see kinds.h.) Listed keys are copied into groups first, and their answers
  * written one by one.

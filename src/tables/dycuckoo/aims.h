@@ -208,8 +208,7 @@ BH_FN uint32_t BH_DY(judge)(const bh_dy_aims *aims, const BH_KEY *keys, int want
     return gone ^ BH_FRONT_ALL;
 }
 
-/* Whether guests of full homes go home first, to make room for new keys: keys come and go in this table, and a bucket tells which
- * of its slots have guests. */
+/* Whether guests of full homes go home first, to make room for new keys: keys come and go in this table. */
 BH_FN int BH_DY(evicts)(const bh__slice *slice, uint32_t kind)
 {
     return BH_OP_INSERTS(kind) && (slice->hints & BH_HINT_TURNOVER) != 0;

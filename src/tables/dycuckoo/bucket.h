@@ -8,7 +8,7 @@
  * one instant.
  *
  * A writer sets the lock bit by one compare-and-swap from the meta word that it has seen, so what it
- * saw is still so. (In a table that is biased there is no other writer, and no lock: cpu/bias.h.) It writes the pair, and unlocks with one store of the new meta word, which has the
+ * saw is still so. (In a table that is biased there is no other writer, and no lock but in replace.h: cpu/bias.h.) It writes the pair, and unlocks with one store of the new meta word, which has the
  * slot's new bits, a higher sequence number and no lock bit. BH_DY(put) and BH_DY(take) compute that word;
  * until it is stored no reader can see the change.
  */

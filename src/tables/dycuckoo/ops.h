@@ -58,7 +58,7 @@
  * WHY A READER MISSES NOTHING. A reader of HOME that finds the counter of its key 0, in a meta word
  * that is the same before and after, has seen an instant at which the key was in neither bucket:
  * whoever puts a key into its other bucket holds home's lock meanwhile and counts it before letting
- * go; or, in a table that is biased (cpu/bias.h), where nothing is locked, counts it before the pair can be seen. A reader of OTHER that finds nothing loads home's meta word again: if that is what it was in
+ * go; or, in a table that is biased (cpu/bias.h), where only replace.h locks a bucket, by a store, counts it before the pair can be seen. A reader of OTHER that finds nothing loads home's meta word again: if that is what it was in
  * HOME, the key was not in home all the while, so it did not move from one bucket to the other either,
  * and at the instant when the other bucket was read the key was in neither. Otherwise the reader starts
  * again.

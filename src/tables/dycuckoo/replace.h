@@ -9,15 +9,17 @@
  *   Round 1, in tables whose keys come and go: c is a guest of the home, and goes to its own home, as in EVICT. Where there is
  *   no guest, or no room for it, the key is tried in both of its buckets.
  *
- *   The later rounds are for keys both of whose buckets are full: c is a resident of the home, the first one in round 2, the
- *   second one in round 3 and so on, and goes to its own other bucket. That is a path of one move (search.h); longer ones are a
- *   matter of the window.
+ *   The later rounds are for what is left then, mostly keys both of whose buckets are full: c is a resident of the home, the first
+ *   one in round 2, the second one in round 3 and so on, and goes to its own other bucket. That is a path of one move
+ *   (search.h); longer ones are a matter of the window. (Where buckets do not tell which of their slots have guests, c may be
+ *   one of these, and goes home.)
  *
  * The key must be absent. Home, which is locked, does not have it, and nobody can insert it meanwhile. Where its counter at home is
  * not 0, its other bucket is looked at, too.
  *
  * Readers find c at every instant: its copy can be seen before home's lock is let go, and who finds home locked looks again. In
- * a table that is biased (cpu/bias.h) home gets its lock by a store, because its slot is written while it is in use.
+ * a table that is biased (cpu/bias.h) home gets its lock by a store: its slot is written while it is in use, and a resident's copy can be
+ * seen before the resident is counted.
  */
 
 /* Of the home of each key of a group: a pair that may go elsewhere. */
@@ -106,7 +108,8 @@ BH_FN bh_answer BH_DY(replace_at_home)(bh__slice *slice, BH_DY(op) *op, const bh
     BH_DY(view) there;
 
     there.meta = bh_load64(bh_dy_at(to));
-    if ((there.meta & BH_DY_LOCK) || BH_DY(full)(there.meta))
+    if ((there.meta & BH_DY_LOCK) || BH_DY(full)(there.meta) ||
+        BH_LOAD_KEY(BH_DY(key_at)(home, slot)) != room->keys[i])
         return BH_RETRY;
     if (!BH_DY(hold)(slice, home, seen))
         return BH_RETRY;
@@ -136,8 +139,11 @@ BH_FN bh_answer BH_DY(try_room)(bh__slice *slice, BH_DY(op) *op, const bh_dy_aim
     BH_DY(view) view;
 
     BH_DY(begin_home)(op, key, at, kind, (uint32_t)aims->counter[i]);
+    /* A key that may be there is not searched for: hot keys come here because others have locked them. */
     if (room->slots[i] && slice->room && (!searches || slice->looks) &&
-        BH_DY(look)(aims->line[0][i], key, &view) && !view.match && BH_DY(full)(view.meta)) {
+        BH_DY(look)(aims->line[0][i], key, &view) && !view.match && BH_DY(full)(view.meta) &&
+        !(searches && bh_dy_counted(view.meta, op->counter) &&
+          BH_DY(may_be_guest)(aims->line[1][i], key))) {
         slice->looks -= (uint64_t)searches; /* as in SEARCH */
         answer = BH_DY(replace_at_home)(slice, op, aims, room, i, kind, view.meta);
     }
