@@ -169,7 +169,7 @@ static bh_status split(bh__da_table *t, uint64_t range)
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
-    bh_da_chains job = {g, g->split, 0};
+    bh_da_chains job = {g, g->split, 0, 0};
     bh_status status;
 
     if (range > g->whole - g->split)
@@ -213,7 +213,7 @@ static bh_status merge(bh__da_table *t, uint64_t range)
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
     const bh_da_geometry before = *g;
-    bh_da_chains job = {g, 0, 0};
+    bh_da_chains job = {g, 0, 0, 0};
     bh_status status;
 
     if (!g->split) {
@@ -272,7 +272,7 @@ bh_status bh__da_compact(bh_table *table)
 
     table->floor_keys = 0;
     bh__da_publish(t);
-    if (!bh__da_clean(t))
+    if (!bh__da_clean(t, 1))
         return bh__da_refused("to close up chains");
     /* Range by range, each of which gives up some memory: so it can be done near a budget, too. */
     while (!status && (g->split || g->doublings) &&

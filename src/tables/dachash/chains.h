@@ -201,6 +201,22 @@ BH_FN void BH_DA(merge_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(bh_da_at(g->nodes + BH_DA_RETURNED), returned);
 }
 
+/* Whether the pairs of a chain fit into fewer nodes. */
+BH_FN int BH_DA(is_loose)(const bh_da_geometry *g, uint64_t node)
+{
+    const uint32_t slots = bh_count(g->positions);
+    uint32_t free = 0;
+
+    for (;;) {
+        const uint64_t header = bh_read64(bh_da_at(node));
+
+        free += slots - bh_count((uint32_t)header & g->positions);
+        if (free >= slots || !bh_da_link(header))
+            return free >= slots;
+        node = bh_da_node(g, bh_da_link(header));
+    }
+}
+
 /* BH_DA_PASS_CLEAN. Most chains are one node, in which any slots may be free. */
 BH_FN void BH_DA(clean_buckets)(void *argument, uint64_t first, uint64_t count)
 {
@@ -214,7 +230,7 @@ BH_FN void BH_DA(clean_buckets)(void *argument, uint64_t first, uint64_t count)
         uint64_t spare = 0;
 
         BH_DA(bring_ahead)(g, i, job->from + first + count);
-        if (!bh_da_link(bh_read64(bh_da_at(node))))
+        if (!bh_da_link(bh_read64(bh_da_at(node))) || (!job->all && !BH_DA(is_loose)(g, node)))
             continue;
         (void)BH_DA(deal_chain)(g, node, &chain, &chain, 0, &spare);
         BH_DA(end_chain)(&chain);

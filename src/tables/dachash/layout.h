@@ -152,6 +152,7 @@ typedef struct bh_da_chains {
     const bh_da_geometry *geometry;
     uint64_t from;  /* the bucket of item 0 */
     uint64_t moved; /* keys that have changed their bucket, added up by all parts */
+    uint64_t all;   /* CLEAN: 1: every chain; 0: those that then have fewer nodes */
 } bh_da_chains;
 
 /* HOLES, PACK: nodes from number `end` on are not to be in use any more. */

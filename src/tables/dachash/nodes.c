@@ -1,8 +1,8 @@
 /*
  * DACHash, the stack of nodes. A table has, from the beginning, as many nodes as its keys can be expected to
  * take when it is as full as max_fill allows; the stack grows when the array of buckets does, or by an eighth
- * when chance or a poor hash has used it up. Before that, erased slots are won back (after bh__da_clean only
- * the last nodes of chains have free ones), and returned nodes (bh__da_pack).
+ * when chance, a poor hash or erasures have used it up. Before that, where many keys have been erased, nodes that chains could
+ * do without are won back (bh__da_clean), and returned nodes (bh__da_pack).
  */
 #include "tables/dachash/policy.h"
 
@@ -117,10 +117,10 @@ bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted)
                     : bh__da_have_nodes(t, stack.taken + wanted);
 }
 
-int bh__da_clean(bh__da_table *t)
+int bh__da_clean(bh__da_table *t, int all)
 {
     bh_table *table = &t->table;
-    bh_da_chains job = {&t->geometry, 0, 0};
+    bh_da_chains job = {&t->geometry, 0, 0, (uint64_t)all};
 
     if (!table->backend->pass(table->backend, table, BH_DA_PASS_CLEAN, &job,
                               bh__da_buckets(&t->geometry), BH_DA_PASS_ITEMS, BH_TRY))

@@ -126,12 +126,12 @@ static bh_status more_nodes(bh__da_table *t, uint64_t wanted)
     bh_table *table = &t->table;
     bh_status status;
 
-    if (table->erases > table->keys / CLEAN_PART && !bh__da_clean(t))
+    if (table->erases > table->keys / CLEAN_PART && !bh__da_clean(t, 0))
         return bh__da_refused("to close up chains");
     status = bh__da_have_free(t, wanted);
     if (!status)
         return BH_OK;
-    if (table->erases > table->keys / CLEAN_PART_FULL && !bh__da_clean(t))
+    if (table->erases > table->keys / CLEAN_PART_FULL && !bh__da_clean(t, 0))
         return bh__da_refused("to close up chains");
     /* Fewer than one for each are better than none: they run again. */
     return bh__da_have_free(t, 1) ? status : BH_OK;

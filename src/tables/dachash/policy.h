@@ -96,8 +96,9 @@ bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted);
 /* How many nodes are in chains, besides first ones. Answers 0 when a GPU refused to say. */
 int bh__da_nodes_used(const bh__da_table *t, uint64_t *used);
 
-/* Closes up all chains: only their last nodes have free slots after that. Answers 0 when a GPU refused. */
-int bh__da_clean(bh__da_table *t);
+/* Closes up `all` chains: only their last nodes have free slots after that; or only those that can do with fewer nodes.
+ * Answers 0 when a GPU refused. */
+int bh__da_clean(bh__da_table *t, int all);
 
 /* Makes returned nodes such as can be taken again, and the stack as small as the nodes in use and `keep`
  * allow. Where there is no memory to list returned nodes in, nothing happens. */
