@@ -87,7 +87,7 @@ BH_FN int BH_DY(hold)(const bh__slice *slice, uint64_t line, uint64_t meta)
     return 1;
 }
 
-/* Whether a key, whose home is locked and does not have it, is a guest in its other bucket, or may be. */
+/* Whether a key that its home does not have is a guest in its other bucket, or may be: certain only while home is locked. */
 BH_FN int BH_DY(may_be_guest)(uint64_t other, BH_KEY key)
 {
     BH_DY(view) view;
