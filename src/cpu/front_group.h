@@ -32,6 +32,9 @@ BH_FN uint32_t bh_front_place(uint32_t first)
 #define BH_FRONT_AGAIN_LEAST 8u
 #endif
 
+/* A round that makes room for fewer than one in so many of its keys is the last one. */
+#define BH_FRONT_ROOM_PART 8u
+
 /* Operations on a trail: when more are there the first ones are stepped; the ring of changes, which a group more may
  * join; and the room for lookups. */
 #define BH_FRONT_FOLLOWED (BH_FRONT_AHEAD * BH_FRONT_GROUP)

@@ -433,9 +433,15 @@ BH_FN uint32_t BH_DESIGN(run_again)(bh__slice *slice, const BH_OF_DESIGN(front) 
         if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
         count = BH_DESIGN(try_again_all)(slice, front, kind, list, count);
 #ifdef BH_DESIGN_ROOM_ROUNDS
-    for (round++; round <= BH_DESIGN_ROOM_ROUNDS; round++)
-        if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(makes_room)(slice, kind, round))
-            count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, count);
+    for (round++; round <= BH_DESIGN_ROOM_ROUNDS && count >= BH_FRONT_AGAIN_LEAST &&
+                  BH_DESIGN(makes_room)(slice, kind, round);
+         round++) {
+        const uint32_t before = count;
+
+        count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, before);
+        if (before - count < before / BH_FRONT_ROOM_PART)
+            break; /* the next one would not find more: keys that collide, or a table that is full */
+    }
 #endif
     return count;
 }

@@ -81,26 +81,39 @@ typedef enum bh_dy_moved {
 #endif
 
 /*
- * Moves the pair in `slot` of `from` to a free slot of `to`; both are locked, or the gate is held
- * alone. The copy is published before the original goes. Away from home: the key is counted there
- * before home's lock is let go, as readers rely on.
+ * Copies the resident in `slot` of `from` to a free slot of `to`, its other bucket; both are locked, or the gate is held
+ * alone. The copy is published here; the original goes when the caller unlocks `from` with the meta word that this answers. The
+ * key is counted in that, as readers rely on.
  */
-BH_FN void BH_DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
-                            uint64_t to_meta, uint32_t counter)
+BH_FN uint64_t BH_DY(copy_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                                uint64_t to_meta, uint32_t counter)
 {
     bh_dy_unlock(
         to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot), BH_DY(own_value)(from, slot), 1));
-    bh_dy_unlock(from, BH_DY(take)(bh_dy_count_up(from_meta, counter), slot));
+    return BH_DY(take)(bh_dy_count_up(from_meta, counter), slot);
 }
 
-/* Moves a guest home: move_away the other way. `to_meta` is home's meta word with the key already counted
- * down. */
-BH_FN void BH_DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
-                            uint64_t to_meta)
+/* Copies a guest home: copy_away the other way. `to_meta` is home's meta word with the key already counted down. */
+BH_FN uint64_t BH_DY(copy_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                                uint64_t to_meta)
 {
     bh_dy_unlock(
         to, BH_DY(put)(to, to_meta, BH_DY(own_key)(from, slot), BH_DY(own_value)(from, slot), 0));
-    bh_dy_unlock(from, BH_DY(take)(from_meta, slot));
+    return BH_DY(take)(from_meta, slot);
+}
+
+/* The whole move of a resident away from home. */
+BH_FN void BH_DY(move_away)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                            uint64_t to_meta, uint32_t counter)
+{
+    bh_dy_unlock(from, BH_DY(copy_away)(from, from_meta, slot, to, to_meta, counter));
+}
+
+/* The whole move of a guest home. */
+BH_FN void BH_DY(move_home)(uint64_t from, uint64_t from_meta, uint32_t slot, uint64_t to,
+                            uint64_t to_meta)
+{
+    bh_dy_unlock(from, BH_DY(copy_home)(from, from_meta, slot, to, to_meta));
 }
 
 /* Moves the pair in `slot` of `from` to `to`, if that is still its other place, as an operation of

@@ -102,10 +102,9 @@ BH_FN bh_answer BH_DY(replace_at_home)(bh__slice *slice, BH_DY(op) *op, const bh
                                        uint64_t seen)
 {
     const uint64_t home = aims->line[0][i], to = BH_DY(room_of)(aims, room, i);
-    const int away = room->aims.line[0][i] == home;
     const uint32_t slot = bh_first(room->slots[i]), counter = (uint32_t)room->aims.counter[i];
-    uint64_t meta = seen;
     BH_DY(view) there;
+    uint64_t meta;
 
     there.meta = bh_load64(bh_dy_at(to));
     if ((there.meta & BH_DY_LOCK) || BH_DY(full)(there.meta) ||
@@ -119,12 +118,10 @@ BH_FN bh_answer BH_DY(replace_at_home)(bh__slice *slice, BH_DY(op) *op, const bh
         bh_dy_unlock(home, seen);
         return BH_RETRY;
     }
-    if (away)
-        meta = bh_dy_count_up(meta, counter);
-    else
-        there.meta = bh_dy_count_down(there.meta, counter);
-    bh_dy_unlock(to, BH_DY(put)(to, there.meta, room->keys[i], BH_DY(own_value)(home, slot), away));
-    bh_dy_unlock(home, BH_DY(insert)(slice, op, kind, home, BH_DY(take)(meta, slot), 0));
+    meta = room->aims.line[0][i] == home
+               ? BH_DY(copy_away)(home, seen, slot, to, there.meta, counter)
+               : BH_DY(copy_home)(home, seen, slot, to, bh_dy_count_down(there.meta, counter));
+    bh_dy_unlock(home, BH_DY(insert)(slice, op, kind, home, meta, 0));
     slice->moved = 1;
     return BH_DONE;
 }

@@ -116,7 +116,7 @@ BH_FN int BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t t
 
 /* Moves the resident in a slot of `home`, whose places are `r`, to its other bucket, and puts a key in its place. Both
  * buckets are locked meanwhile, each by one try. Answers STALE when home is not as it was seen with `home_meta`. */
-BH_FN bh_dy_moved BH_DY(replace)(uint64_t home, uint64_t home_meta, uint32_t slot, BH_KEY resident,
+BH_FN bh_dy_moved BH_DY(replace)(uint64_t home, uint64_t home_meta, uint32_t slot,
                                  const bh_dy_places *r, BH_KEY key, BH_VALUE value)
 {
     const uint64_t to = bh_load64(bh_dy_at(r->other));
@@ -129,10 +129,9 @@ BH_FN bh_dy_moved BH_DY(replace)(uint64_t home, uint64_t home_meta, uint32_t slo
         bh_dy_unlock(home, home_meta);
         return BH_DY_BUSY;
     }
-    bh_dy_unlock(r->other, BH_DY(put)(r->other, to, resident, BH_DY(own_value)(home, slot), 1));
+    home_meta = BH_DY(copy_away)(home, home_meta, slot, r->other, to, r->counter);
     BH_DY(set_pair)(home, slot, key, value);
-    bh_dy_unlock(home, BH_DY(take)(bh_dy_count_up(home_meta, r->counter), slot) |
-                           bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 0));
+    bh_dy_unlock(home, home_meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 0));
     return BH_DY_MOVED;
 }
 
@@ -212,16 +211,14 @@ BH_FN bh_dy_moved BH_DY(send_next)(const bh_dy_geometry *geometry, const bh__sli
                                    BH_DY(sender) *s, uint32_t kind)
 {
     const uint32_t slot = bh_first(s->left);
-    BH_KEY resident;
     bh_dy_places r;
     bh_dy_moved moved;
 
     if (!s->left)
         return BH_DY_STALE;
     s->left &= s->left - 1;
-    resident = BH_DY(own_key)(s->places.home, slot);
-    r = bh_dy_places_of(geometry, resident, BH_DY_BUCKET_BYTES);
-    moved = BH_DY(replace)(s->places.home, s->meta, slot, resident, &r, s->key,
+    r = bh_dy_places_of(geometry, BH_DY(own_key)(s->places.home, slot), BH_DY_BUCKET_BYTES);
+    moved = BH_DY(replace)(s->places.home, s->meta, slot, &r, s->key,
                            (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, s->at));
     s->looked = moved != BH_DY_STALE;
     return moved == BH_DY_STALE ? BH_DY_BUSY : moved;
