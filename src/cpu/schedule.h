@@ -290,7 +290,7 @@ BH_FN void BH_DESIGN(run_ordered)(bh__slice *slice)
 /* A front of the design's own (BH_DESIGN_CORES has the text): whether elements of a slice, which do `kind`, are for it;
  * and what runs them. The slice's list then names those that are left to the window. */
 BH_FN int BH_DESIGN(takes_front)(const bh__slice *slice, uint32_t kind);
-BH_FN void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind);
+BH_FN_RARE void BH_DESIGN(run_front)(bh__slice *slice, uint32_t kind);
 #endif
 
 /* Runs a slice whose elements do all the same; `kind` is a constant: a bh_op, or BH_KIND_MIXED, where it is slice->op. */

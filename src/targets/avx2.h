@@ -315,6 +315,13 @@ BH_FN bh_vec bh_vec_right_by(bh_vec v, bh_vec bits)
     return _mm256_srlv_epi64(v, bits);
 }
 
+/* A shift by 64 gives 0. */
+BH_FN bh_vec bh_vec_rotate(bh_vec v, bh_vec bits)
+{
+    return _mm256_or_si256(_mm256_srlv_epi64(v, bits),
+                           _mm256_sllv_epi64(v, _mm256_sub_epi64(_mm256_set1_epi64x(64), bits)));
+}
+
 BH_FN bh_vec bh_vec_swap(bh_vec v)
 {
     return _mm256_shuffle_epi32(v, 0xb1);

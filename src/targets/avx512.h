@@ -251,6 +251,11 @@ BH_FN bh_vec bh_vec_right_by(bh_vec v, bh_vec bits)
     return _mm512_srlv_epi64(v, bits);
 }
 
+BH_FN bh_vec bh_vec_rotate(bh_vec v, bh_vec bits)
+{
+    return _mm512_rorv_epi64(v, bits);
+}
+
 BH_FN bh_vec bh_vec_swap(bh_vec v)
 {
     return _mm512_rol_epi64(v, 32);

@@ -296,6 +296,11 @@ BH_FN void bh_bring_answer(const void *p)
     (void)p;
 }
 
+BH_FN void bh_bring_keys(const void *p)
+{
+    (void)p;
+}
+
 BH_FN uint32_t bh_first(uint32_t mask)
 {
     return (uint32_t)__ffs((int)mask) - 1;

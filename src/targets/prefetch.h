@@ -36,4 +36,9 @@ BH_FN void bh_bring_answer(const void *p)
     bh_bring_to_write(p);
 }
 
+BH_FN void bh_bring_keys(const void *p)
+{
+    bh_bring(p);
+}
+
 #endif

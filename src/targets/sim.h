@@ -60,4 +60,9 @@ BH_FN void bh_bring_answer(const void *p)
     (void)p;
 }
 
+BH_FN void bh_bring_keys(const void *p)
+{
+    (void)p;
+}
+
 #endif

@@ -61,6 +61,7 @@
  *   bh_bring_far(p)            the same, from beyond the caches, where many lines are on their way at a time
  *   bh_own(p)                  prefetches a line that bh_bring_far has asked for, and that is to be written soon
  *   bh_bring_answer(p)         prefetches a line of the caller's that is to be written
+ *   bh_bring_keys(p)           prefetches a line of the caller's keys
  *
  * Words on memory that nobody else writes meanwhile: it belongs to this group alone, or to a bucket whose
  * lock the group holds.
@@ -132,6 +133,7 @@
  *   bh_vec_add, _subtract, _and, _or, _xor (a, b)   place by place
  *   bh_vec_left, _right(v, bits)   shifts by a constant; bh_vec_right_by(v, bits) by the words of `bits`, which
  *                              are at most 63
+ *   bh_vec_rotate(v, bits)     each word rotated to the right by the word of `bits`, which is at most 63
  *   bh_vec_swap(v)             the halves of each word, swapped
  *   bh_vec_multiply32(a, b)    the products, of 64 bits, of the lower halves
  *   bh_vec_multiply(a, a_upper, b, &high)   as bh_multiply; a_upper has a's upper halves as its lower ones

@@ -72,6 +72,11 @@ BH_FN bh_vec bh_vec_right_by(bh_vec v, bh_vec bits)
     return v >> bits;
 }
 
+BH_FN bh_vec bh_vec_rotate(bh_vec v, bh_vec bits)
+{
+    return v >> bits | v << (0 - bits) % 64;
+}
+
 BH_FN bh_vec bh_vec_swap(bh_vec v)
 {
     return v << 32 | v >> 32;

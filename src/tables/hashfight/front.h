@@ -163,7 +163,7 @@ BH_FN uint32_t BH_HF(front_of)(const bh__slice *shared, int far, uint16_t *list)
 
 /* Looks up a slice that takes the front. Its list then names the keys that are left, which have been found missing so
  * far. */
-BH_FN void BH_HF(run_front)(bh__slice *slice, uint32_t kind)
+BH_FN_RARE void BH_HF(run_front)(bh__slice *slice, uint32_t kind)
 {
     (void)kind;
     slice->listed = slice->hints & BH_HINT_FAR ? BH_HF(front_of)(slice, 1, slice->list)

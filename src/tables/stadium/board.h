@@ -112,15 +112,20 @@ BH_FN uint64_t bh_st_considered(const bh_st_geometry *g, const bh_st_path *path)
                     g->width - 1);
 }
 
+/* The line behind a line on a path or, by slot, the slot behind a slot. */
+BH_FN uint64_t bh_st_next_unit(const bh_st_part *part, uint64_t unit, const bh_hash *h)
+{
+    unit += 1 + bh_hash_range(h->two, part->units - 1);
+    return unit < part->units ? unit : unit - part->units;
+}
+
 /* Moves on to the next line or, by slot, slot; answers 0 at the end, when all slots of the part have been on the
  * path, which has `most` steps. */
 BH_FN int bh_st_next_line(const bh_st_part *part, bh_st_path *path, const bh_hash *h, uint64_t most)
 {
     if (path->steps == most)
         return 0;
-    path->unit += 1 + bh_hash_range(h->two, part->units - 1);
-    if (path->unit >= part->units)
-        path->unit -= part->units;
+    path->unit = bh_st_next_unit(part, path->unit, h);
     return 1;
 }
 

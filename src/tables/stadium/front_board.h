@@ -2,41 +2,54 @@
  * Stadium hashing: many operations of one kind at a time, in groups of eight. An include-template: see instance.h.
  *
  * Whether a word of the board has a ticket of the key's, and whether a slot has the key, no processor can predict,
- * and in the window of the schedule each is a branch. The *front* takes the keys of a slice through two queues:
+ * and in the window of the schedule each is a branch. The *front* takes the keys of a slice in blocks, each in passes:
  *
- *     keys --aim--> looks ----------> visits --------> found, or missing; changed; inserted
- *                     | ^   a ticket    |
- *                     | |   is the      | another key's slot, and
- *                     v |   key's       v more of the path to see
- *                  look on, at the next line or ticket
+ *     pass over     does                                                                            keys
+ *     keys          aim:   where the path of each key begins; its line of the board is asked for    all
+ *                   look:  all 64 tickets of the line at once: is one the key's, before the path
+ *                          ends at a fresh ticket or, once keys have been erased, at its bound?     all
+ *                   claim: a key that is to be inserted, and is not there: a free ticket            new ones
+ *     visits        the slot of the first such ticket: is it the key's? If so the operation is
+ *                   done to it. The pairs of those that have claimed tickets are written            candidates
+ *     look-ons      aim at the next line of the path; look, claim: as above                         a few in a hundred
  *
- *     aim       where the path of each key begins; its line of the board is asked for        all keys
- *     look      all 64 tickets of the line at once: is one the key's, before the path ends
- *               at a fresh ticket or, once keys have been erased, at its bound?              all keys
- *     visit     the slot of the first such ticket: is it the key's? If so the operation is
- *               done to it                                                                   candidates
- *     claim     a key that is to be inserted, and is not there: a free ticket; then it
- *               visits the slot, to be written there                                         new keys
- *     look on   alone, from where the key is on its path                                     a few in a hundred
+ *     keys --aim--> look ----------> visits --------> found, or missing; changed; inserted
+ *                    ^ |   a ticket   |  ^
+ *                    | |   is the     |  | another key's slot, and another ticket
+ *                    | |   key's      v--+ of the line may be the key's
+ *                    | v              |
+ *                  look-ons <---------+ and more lines of the path to see
  *
- *     queue     [ done | asked for, on their way          | joined |  free  ]
- *                      ^ head                             ^ asked  ^ tail
- *
- * The first group of a queue is looked at when BH_ST_AHEAD keys behind it are on their way. What goes on joins the
- * queue that it needs at its end. So searches of all lengths share the groups, and few branches depend on a single key.
+ * What goes on is packed into the list of the pass that it needs. When few keys are on these lists the next block begins;
+ * behind the last block the passes are repeated until the lists are empty. So groups are whole whatever becomes of single
+ * keys, and hardly any branch depends on a key. While a group is looked at the lines of BH_FRONT_AHEAD others are on their
+ * way, also across the ends of blocks.
  * What cannot be told here (the path is very long; another thread is at work on the key; no room) is left to the window,
  * from its beginning. What is done to a key, and why in this order, is what flight.h does: see ops.h.
+ *
+ * front_visits.h has the pass over visits, front_claims.h how keys that are to be inserted claim tickets.
  */
 #include "tables/instance.h"
 
 #ifndef BH_TABLES_STADIUM_FRONT_BOARD_H
 #define BH_TABLES_STADIUM_FRONT_BOARD_H
 
-/* Keys that are on their way behind a group before it is looked at. */
-#define BH_ST_AHEAD (BH_FRONT_AHEAD * BH_FRONT_GROUP)
+/* Keys of a block. Keys that have claimed tickets with locks held hold these until their visits, which may come in the next
+ * block: then blocks are shorter. */
+#define BH_ST_BLOCK (BH_SLICE_MOST < 384u ? BH_SLICE_MOST + 0u : 384u)
+#define BH_ST_BLOCK_LOCKED (BH_ST_BLOCK < 128u ? BH_ST_BLOCK : 128u)
 
-/* Places of a queue: what is on its way, what joins beside it, and then so much again before it is moved down. */
-#define BH_ST_ROOM (4 * BH_ST_AHEAD)
+/* Keys that may still be on their way when the next block begins; and places of a list: for these, for those of a block,
+ * and a group that is written whole. (The front's state is on the stack, of which a call may take 64 KiB in all: this makes
+ * it 32 KiB.) */
+#define BH_ST_CARRIED (BH_ST_BLOCK / 4)
+#define BH_ST_ROOM (BH_ST_CARRIED + BH_ST_BLOCK + BH_FRONT_GROUP)
+
+/* Groups of keys that look on: those on their way, one that is looked at, and one that is settled. */
+#define BH_ST_RING_ON (BH_FRONT_AHEAD + 2)
+
+/* Slots that are asked for before one is visited. */
+#define BH_ST_SLOTS_AHEAD (BH_FRONT_LOOKS_AHEAD * BH_FRONT_GROUP)
 
 /* Lines of a path that the front looks at. A bound of 255 words, which is none, lies behind them. */
 #define BH_ST_FRONT_LINES 24u
@@ -45,25 +58,35 @@
 #define BH_ST_LINE 64u
 
 /*
- * A key's *mark*, and what the queue of visits has of a ticket, as bits of a word:
+ * A key's *mark*, and what is known of a ticket, as bits of a word:
  *
- *     63         62        61..56   55..48   47..6           5..0
- *                          lines    ticket                   first     a mark
- *     undecided  claimed   lines    ticket   address ...........       of a visit
+ *     63         62        61..56   55..48   47..12  11..6  5..0
+ *                          lines    ticket           part   first     a mark
+ *     goes on    claimed   lines    ticket   address ....... first    a line, as visits have it at first
+ *     goes on    claimed   lines    ticket   address .............    a ticket, as visits have it then
+ *                          lines             address .............    of a look-on: its last line
  *
  *     first      the number, in its line, of the ticket with which the key's path begins
- *     address    of the ticket that is the key's, or seems to be
+ *     part       the number of the key's part
+ *     address    of a line, which is a multiple of 64, or of the ticket that is the key's, or seems to be
  *     ticket     what that is when it is ready
  *     lines      how many lines of the path lie before this one
  *     claimed    the ticket has been claimed for the key
- *     undecided  if the slot has another key, more of the path must be looked at
+ *     goes on    the path goes on behind the line
  */
 #define BH_ST_ADDRESS ((1ull << 48) - 1)
+#define BH_ST_PART_SHIFT 6
 #define BH_ST_TICKET_SHIFT 48
 #define BH_ST_LINES_SHIFT 56
 #define BH_ST_LINES_MASK 63u
+/* What visits take from a mark: all but its part. */
+#define BH_ST_VISITED (~(uint64_t)((BH_ST_PARTS_MOST - 1) << BH_ST_PART_SHIFT))
 #define BH_ST_CLAIMED (1ull << 62)
-#define BH_ST_UNDECIDED (1ull << 63)
+#define BH_ST_GOES_ON (1ull << 63)
+
+#if BH_ST_PARTS_MOST > 64 || (BH_ST_PARTS_MOST & (BH_ST_PARTS_MOST - 1))
+#error "a mark has six bits for the number of a part, which are cut out as a whole"
+#endif
 
 /* Tables with fewer locks are so small that a slot is in a cache. */
 #define BH_ST_LOCKS_MANY 32768u
@@ -74,18 +97,31 @@ BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t first)
     return set >> first | set << (0 - first) % 64;
 }
 
-/* The tickets of a line that are on the path: up to the first fresh one or, once keys have been erased, to the end of the
- * bound's word, of which `words` of this line lie before. *ends receives whether the path ends here: not 0. (The tickets
- * of a word are claimed from the first fresh one on, so behind that there is none of a key.) */
+/* The tickets of a line up to the first of a set, which are as met; all where the set is empty. (The tickets of a word are claimed
+ * from the first fresh one on, so behind that there is none of a key.) */
+BH_FN uint64_t bh_st_until(uint64_t fresh)
+{
+    return fresh ^ (fresh - 1);
+}
+
+/* Once keys have been erased: the tickets of a line up to the end of the bound's word, of which `words` of this line lie
+ * before, as met. *ends receives 1 where that is in this line, else 0. */
+BH_FN uint64_t bh_st_bounded(uint32_t words, uint64_t *ends)
+{
+    *ends = words < BH_ST_WORDS;
+    return ((2ull << (8 * words + 7) % 64) - 1) | (*ends - 1);
+}
+
+/* The tickets of a line that are on the path, as met; `fresh` are fresh. *ends receives whether the path ends here: not 0. */
 BH_FN uint64_t bh_st_on_path(uint64_t fresh, int turnover, uint32_t words, uint64_t *ends)
 {
-    const uint64_t until_fresh = fresh ^ (fresh - 1), here = words < BH_ST_WORDS;
+    uint64_t path = bh_st_until(fresh);
 
-    *ends = fresh;
-    if (!turnover)
-        return until_fresh;
-    *ends |= here;
-    return until_fresh & (((2ull << (8 * words + 7) % 64) - 1) | (here - 1));
+    *ends = 0;
+    if (turnover)
+        path &= bh_st_bounded(words, ends);
+    *ends |= fresh;
+    return path;
 }
 
 /* The ticket that a mark has, which lies in memory: a vector is filled with it from there. */
@@ -124,40 +160,40 @@ BH_FN bh_vec bh_st_not_zero(bh_vec words)
     return bh_vec_right(bh_vec_or(words, bh_vec_subtract(bh_vec_all(0), words)), 63);
 }
 
-/* How lines of the board, or slots, are asked for. Those that come from beyond the caches, to be written, are asked for
- * once more a group before they are looked at. */
-BH_FN bh_asks bh_st_asks(int to_write, int far)
+/* How lines of the board, or slots, are asked for: once, also where they come from beyond the caches. */
+BH_FN bh_asks bh_st_asks(int to_write)
 {
-    return far ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
+    return to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
 }
 
-/* Asks for a group of lines. */
-BH_FN void bh_st_ask_group(const uint64_t *at, bh_asks how)
+/* Asks for a group of lines, or for fewer. */
+BH_FN void bh_st_ask_some(const uint64_t *at, uint32_t count, bh_asks how)
 {
     uint32_t i;
 
-    if (how == BH_ASKS_FAR) {
-#pragma GCC unroll 8
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            bh_ask(bh_st_at(at[i]), BH_ASKS_FAR);
-    } else if (how == BH_ASKS_TO_WRITE) {
-#pragma GCC unroll 8
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            bh_ask(bh_st_at(at[i]), BH_ASKS_TO_WRITE);
-    } else {
-#pragma GCC unroll 8
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            bh_ask(bh_st_at(at[i]), BH_ASKS_TO_READ);
+    if (count < BH_FRONT_GROUP) {
+        for (i = 0; i < count; i++)
+            bh_ask(bh_st_at(at[i]), how);
+        return;
     }
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        bh_ask(bh_st_at(at[i]), how);
 }
 
-/* Asks once more for the group behind the one at `at`, which and all that is behind it are so many keys. */
-BH_FN void bh_st_own_next(const uint64_t *at, uint32_t behind)
+/* The same with as few branches. */
+BH_FN void bh_st_ask_all(const uint64_t *at, uint32_t count, bh_asks how)
 {
-    uint32_t i;
+    if (how == BH_ASKS_TO_WRITE)
+        bh_st_ask_some(at, count, BH_ASKS_TO_WRITE);
+    else
+        bh_st_ask_some(at, count, BH_ASKS_TO_READ);
+}
 
-    for (i = BH_FRONT_GROUP; i < 2 * BH_FRONT_GROUP && i < behind; i++)
-        bh_own(bh_st_at(at[i]));
+/* The number of the part that a mark names. */
+BH_FN uint64_t bh_st_marked(uint64_t mark)
+{
+    return mark >> BH_ST_PART_SHIFT & (BH_ST_PARTS_MOST - 1);
 }
 
 #endif
@@ -167,47 +203,64 @@ BH_FN void bh_st_own_next(const uint64_t *at, uint32_t behind)
 #define BH_ST_IS_PAIR (BH_ST_IS_NARROW && BH_VALUE_BYTES == 4) /* key and value in one word */
 #define BH_ST_SHIFT BH_ST_SLOT_SHIFT(BH_KEY_BYTES, BH_VALUE_BYTES)
 
-/* Keys on their way to a line of the board. */
-typedef struct BH_ST(looks) {
-    uint64_t line[BH_ST_ROOM];  /* address */
-    uint64_t slots[BH_ST_ROOM]; /* of the first of the line's slots */
-    uint64_t mark[BH_ST_ROOM];
-    uint64_t bound[BH_ST_ROOM]; /* address of the path's bound */
-    uint32_t name[BH_ST_ROOM];
-    uint32_t head, tail;
-    uint32_t joined;  /* the first key of the group that has joined last */
-    uint32_t unasked; /* its lines have not been asked for */
-    uint32_t
-        looked; /* keys of the first group, if it has been looked at, else 0. Of each of these: */
-    uint64_t tickets[BH_FRONT_GROUP]; /* those on its path that are the key's, as met */
-    uint64_t ends
-        [BH_FRONT_GROUP]; /* not 0: its path ends in the line. While no key has been erased these are the
-                                       * fresh tickets, as met */
-} BH_ST(looks);
+/* A group of keys on their way to lines of the board. */
+typedef struct BH_ST(group) {
+    uint64_t line[BH_FRONT_GROUP]; /* address; before that is known, the first word of the hash */
+    uint64_t mark[BH_FRONT_GROUP];
+    uint64_t two[BH_FRONT_GROUP];   /* the hash's second word */
+    uint64_t board[BH_FRONT_GROUP]; /* of the key's part */
+    uint64_t units[BH_FRONT_GROUP];
+    uint64_t origin[BH_FRONT_GROUP];
+    uint64_t bound[BH_FRONT_GROUP]; /* address of the path's, once keys have been erased */
+    uint32_t name[BH_FRONT_GROUP];
+    uint32_t members; /* a bit for each key that counts */
+} BH_ST(group);
 
-/* Keys on their way to a slot. */
-typedef struct BH_ST(visits) {
-    uint64_t slot[BH_ST_ROOM];   /* address */
-    uint64_t ticket[BH_ST_ROOM]; /* its ticket's, and more: see BH_ST_ADDRESS */
+/* What has been seen of a group's lines. */
+typedef struct BH_ST(seen) {
+    uint64_t fresh[BH_FRONT_GROUP]; /* tickets, in the order of the line */
+    uint64_t same[BH_FRONT_GROUP];
+    uint64_t bounded[BH_FRONT_GROUP]; /* once keys have been erased: see bh_st_bounded */
+    uint64_t ends[BH_FRONT_GROUP];
+} BH_ST(seen);
+
+/* Keys that look on. */
+typedef struct BH_ST(look_ons) {
+    uint64_t from[BH_ST_ROOM]; /* address of their last line, and more */
     uint32_t name[BH_ST_ROOM];
-    uint32_t head, asked, tail;
-    uint32_t
-        looked; /* of lookups: keys of the first group, if it has been looked at, else 0. Of each: */
-    BH_KEY keys[BH_FRONT_GROUP];
-    BH_VALUE values[BH_FRONT_GROUP]; /* what is in its slot */
-    uint64_t pairs
-        [BH_FRONT_GROUP]; /* the pair in its slot; of wider ones, not 0: another key is there */
-    uint64_t now[BH_FRONT_GROUP]; /* what its ticket is now */
+    uint32_t count;
+} BH_ST(look_ons);
+
+/*
+ * Keys on their way to a slot. The slots of the first `asked` have been asked for:
+ *
+ *                before                                                 then
+ *     slot       the tickets of a line that may be the key's, as met    address of the slot of the first of these
+ *     ticket     the line, and more                                     that ticket, and more
+ *     rest       the origin, unless the table has one part              the other tickets, counted from that one on
+ */
+typedef struct BH_ST(visits) {
+    uint64_t slot[BH_ST_ROOM];
+    uint64_t ticket[BH_ST_ROOM];
+    uint64_t rest[BH_ST_ROOM];
+    uint32_t name[BH_ST_ROOM];
+    uint32_t count, asked;
 } BH_ST(visits);
 
 /* A slice on its way through the front. */
 typedef struct BH_ST(front_state) {
     const bh_st_geometry *geometry;
     bh__slice slice; /* a copy: nobody else can point to it */
-    BH_ST(looks) looks;
+    uint32_t total;  /* elements */
+    bh_asks asks_board, asks_slots;
+    uint32_t hashed, fetched, aimed, asked; /* elements that have taken the step */
+    uint16_t *left;                         /* names of elements that are left to the window */
+    uint32_t lefts;                         /* how many */
+    BH_ST(group) ring[BH_FRONT_RING];
+    BH_ST(group) ring_on[BH_ST_RING_ON]; /* the same of groups that look on */
+    BH_ST(seen) seen;
     BH_ST(visits) visits;
-    uint16_t *left; /* names of elements that are left to the window */
-    uint32_t lefts; /* how many */
+    BH_ST(look_ons) look_ons;
 } BH_ST(front_state);
 
 BH_FN void BH_ST(leave)(BH_ST(front_state) * f, uint32_t name)
@@ -220,13 +273,80 @@ BH_FN BH_KEY BH_ST(key_of)(const BH_ST(front_state) * f, uint32_t name)
     return ((const BH_KEY *)f->slice.keys)[name];
 }
 
-/* --- the queue of looks ------------------------------------------------------------------------ */
+/* The *origin* of a part: the address of the slot that the ticket at address 0 would have. So the slot of the ticket at `a` is
+ * origin + (a << BH_ST_SHIFT). */
+BH_FN uint64_t BH_ST(origin_of)(const bh_st_part *part)
+{
+    return part->slots - (part->board << BH_ST_SHIFT);
+}
 
-/* Hashes a group of keys: what bh_hash_key and bh_st_ready say of one. */
-BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, uint64_t *one,
-                             uint64_t *mark)
+/* --- lists ---------------------------------------------------------------------------------------- */
+
+/* A key is to visit the first of the tickets `set` of a line, as met; `line` has more, as in visits. */
+BH_FN void BH_ST(add_visit)(BH_ST(front_state) * f, uint64_t set, uint64_t line, uint64_t mark,
+                            uint32_t name)
+{
+    BH_ST(visits) *const v = &f->visits;
+
+    v->slot[v->count] = set;
+    v->ticket[v->count] = line | (mark & BH_ST_VISITED);
+    v->rest[v->count] = BH_ST(origin_of)(&f->geometry->part[bh_st_marked(mark)]);
+    v->name[v->count++] = name;
+}
+
+BH_FN void BH_ST(add_look_on)(BH_ST(look_ons) * list, uint64_t from, uint32_t name)
+{
+    list->from[list->count] = from;
+    list->name[list->count++] = name;
+}
+
+/* Finds the slots of the next group of visits, or of those that there are before the `end`-th, and asks for them. */
+BH_FN void BH_ST(ask_for_slots)(BH_ST(front_state) * f, uint32_t end)
+{
+    BH_ST(visits) *const v = &f->visits;
+    uint64_t *const slot = v->slot + v->asked, *const ticket = v->ticket + v->asked;
+    uint64_t *const rests = v->rest + v->asked;
+    const uint32_t left = end - v->asked;
+    const uint32_t count = left < BH_FRONT_GROUP ? left : BH_FRONT_GROUP;
+    const bh_vec in_line = bh_vec_all(BH_ST_LINE - 1),
+                 one = bh_vec_all(BH_ST(origin_of)(f->geometry->part));
+    uint64_t met[BH_FRONT_GROUP];
+    uint32_t i;
+
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        met[i] = bh_first64(slot[i] | 1ull << 63);
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec set = bh_vec_load64(slot + i), line = bh_vec_load64(ticket + i);
+        const bh_vec first = bh_vec_and(line, in_line);
+        const bh_vec skipped = bh_vec_load64(met + i);
+        const bh_vec in = bh_vec_and(bh_vec_add(skipped, first), in_line);
+        const bh_vec rest = bh_vec_and(set, bh_vec_subtract(set, bh_vec_all(1)));
+        const bh_vec at = bh_vec_add(bh_vec_subtract(line, first), in);
+        const bh_vec origin = f->geometry->parts == 1 ? one : bh_vec_load64(rests + i);
+        const bh_vec number = bh_vec_and(at, bh_vec_all(BH_ST_ADDRESS));
+
+        bh_vec_store64(slot + i, bh_vec_add(origin, bh_vec_left(number, BH_ST_SHIFT)));
+        bh_vec_store64(ticket + i, at);
+        bh_vec_store64(rests + i, bh_vec_right_by(rest, skipped));
+    }
+    bh_st_ask_all(slot, count, f->asks_slots);
+    v->asked += count;
+}
+
+BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, uint64_t ticket,
+                                       uint32_t name, int turnover);
+
+#include "tables/stadium/front_visits.h"
+
+/* --- aiming ---------------------------------------------------------------------------------------- */
+
+/* Hashes a group of keys: what bh_hash_key, bh_st_ready and bh_st_part_of say of one. */
+BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, BH_ST(group) * group)
 {
     const bh_vec infos = bh_vec_all(g->infos), below16 = bh_vec_all(0xffff);
+    const bh_vec parts = bh_vec_all(g->parts), whole = bh_vec_all(g->whole);
+    const bh_vec part_bits = bh_vec_all(2 * g->whole - 1);
     uint32_t i;
 
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
@@ -235,653 +355,371 @@ BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, uint64
             bh_vec_multiply32(bh_vec_and(bh_vec_right(h.two, 16), below16), infos), 16);
         const bh_vec ready = bh_vec_add(bh_vec_left(info, 1), bh_vec_all(3));
         const bh_vec first = bh_vec_left(bh_vec_and(h.two, bh_vec_all(BH_ST_WORDS - 1)), 3);
+        bh_vec mark = bh_vec_or(bh_vec_left(ready, BH_ST_TICKET_SHIFT), first);
 
-        bh_vec_store64(one + i, h.one);
-        bh_vec_store64(mark + i, bh_vec_or(bh_vec_left(ready, BH_ST_TICKET_SHIFT), first));
-    }
-}
+        if (g->parts > 1) {
+            const bh_vec low = bh_vec_and(h.one, part_bits);
+            const bh_vec is_there = bh_vec_right(bh_vec_subtract(low, parts), 63);
+            const bh_vec part =
+                bh_vec_add(bh_vec_subtract(low, whole), bh_vec_multiply32(is_there, whole));
 
-/* Where the paths of a group's keys begin. A small table has one part, and then vectors can say that. */
-BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, const uint64_t *one, uint64_t *line,
-                            uint64_t *slots, uint64_t *bound)
-{
-    uint32_t i;
-
-    if (g->parts == 1 && g->part->units <= UINT32_MAX) {
-        const bh_vec units = bh_vec_all(g->part->units), board = bh_vec_all(g->part->board);
-        const bh_vec bounds = bh_vec_all(g->part->bounds), first = bh_vec_all(g->part->slots);
-
-        for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-            const bh_vec unit = bh_hash_ranges(bh_vec_load64(one + i), units);
-            const bh_vec number = bh_vec_left(unit, 6);
-
-            bh_vec_store64(line + i, bh_vec_add(board, number));
-            bh_vec_store64(slots + i, bh_vec_add(first, bh_vec_left(number, BH_ST_SHIFT)));
-            bh_vec_store64(bound + i, bh_vec_add(bounds, unit));
+            mark = bh_vec_or(mark, bh_vec_left(part, BH_ST_PART_SHIFT));
         }
-        return;
-    }
-#pragma GCC unroll 8
-    for (i = 0; i < BH_FRONT_GROUP; i++) {
-        const bh_hash h = {one[i], 0};
-        const bh_st_part *const part = bh_st_part_of(g, &h);
-        const uint64_t unit = bh_hash_range(h.one, part->units);
-
-        line[i] = part->board + unit * BH_ST_LINE;
-        slots[i] = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
-        bound[i] = part->bounds + unit;
+        bh_vec_store64(group->line + i, h.one);
+        bh_vec_store64(group->two + i, h.two);
+        bh_vec_store64(group->mark + i, mark);
     }
 }
 
-/* Appends the next group of the slice's elements, from `first` on, to the looks. Answers how many they are. */
-BH_FN uint32_t BH_ST(add_group)(BH_ST(front_state) * f, uint32_t first, uint32_t total)
+/* Gathers the next group of the slice's elements, from `first` on, and hashes them. */
+BH_FN void BH_ST(gather_group)(const BH_ST(front_state) * f, uint32_t first, BH_ST(group) * group)
 {
-    BH_ST(looks) *const q = &f->looks;
-    const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
-    uint64_t *const line = q->line + q->tail, *const bound = q->bound + q->tail;
-    uint32_t *const name = q->name + q->tail;
+    const uint32_t left = f->total - first;
     const BH_KEY *keys = (const BH_KEY *)f->slice.keys + first;
     BH_KEY gathered[BH_FRONT_GROUP];
-    uint64_t one[BH_FRONT_GROUP];
     uint32_t i;
 
+    group->members = left < BH_FRONT_GROUP ? (1u << left) - 1 : BH_FRONT_ALL;
+    bh_keys_ahead(keys, BH_KEY_BYTES, left);
     for (i = 0; i < BH_FRONT_GROUP; i++)
-        name[i] = first + i;
-    if (f->slice.listed || members < BH_FRONT_GROUP) {
+        group->name[i] = first + i;
+    if (f->slice.listed || left < BH_FRONT_GROUP) {
         /* Where there are no eight left the last one stands for those that are missing. */
         for (i = 0; i < BH_FRONT_GROUP; i++) {
-            const uint32_t at = first + (i < members ? i : members - 1);
+            const uint32_t at = first + (i < left ? i : left - 1);
 
-            name[i] = f->slice.listed ? f->slice.list[at] : at;
-            gathered[i] = BH_ST(key_of)(f, name[i]);
+            group->name[i] = f->slice.listed ? f->slice.list[at] : at;
+            gathered[i] = BH_ST(key_of)(f, group->name[i]);
         }
         keys = gathered;
     }
-    BH_ST(hash_group)(f->geometry, keys, one, q->mark + q->tail);
-    BH_ST(aim_group)(f->geometry, one, line, q->slots + q->tail, bound);
-    q->joined = q->tail;
-    q->unasked = 1;
-    q->tail += members;
-    return members;
+    BH_ST(hash_group)(f->geometry, keys, group);
 }
 
-/* Asks for the lines of the group that has joined in the turn before. */
-BH_FN void BH_ST(ask_for_lines)(BH_ST(looks) * q, bh_asks how, int turnover)
+/* Fetches what a group must know of its keys' parts. A table of one part needs no words for each. */
+BH_FN void BH_ST(fetch_parts)(const bh_st_geometry *g, BH_ST(group) * group, int turnover)
 {
-    if (!q->unasked)
+    uint32_t i;
+
+    if (g->parts == 1)
         return;
-    bh_st_ask_group(q->line + q->joined, how);
-    if (turnover)
-        bh_st_ask_group(q->bound + q->joined, BH_ASKS_TO_READ);
-    q->unasked = 0;
-}
-
-/* Where there is no whole group in the queue the first key stands for those that are missing. */
-BH_FN_RARE void BH_ST(fill_looks)(BH_ST(looks) * q)
-{
-    uint32_t i;
-
-    for (i = q->tail; i < q->head + BH_FRONT_GROUP; i++) {
-        q->line[i] = q->line[q->head];
-        q->slots[i] = q->slots[q->head];
-        q->mark[i] = q->mark[q->head];
-        q->bound[i] = q->bound[q->head];
-        q->name[i] = q->name[q->head];
-    }
-}
-
-/* Looks at the lines of the first keys of the queue, a group of them or, in the end, fewer. */
-BH_FN void BH_ST(look_at_lines)(BH_ST(looks) * q, uint32_t kind, int turnover)
-{
-    const uint64_t *const line = q->line + q->head, *const bound = q->bound + q->head;
-    const uint64_t *const mark = q->mark + q->head;
-    const uint32_t there = q->tail - q->head;
-    uint32_t i;
-
-    q->looked = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
-    if (there < BH_FRONT_GROUP)
-        BH_ST(fill_looks)(q);
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
-        const bh_line board = bh_line_load(bh_st_at(line[i]));
-        const uint32_t first = mark[i] % BH_ST_LINE, ready = bh_st_ready_of(mark + i);
-        const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), first);
-        const uint64_t same = bh_st_as_met(bh_st_same(board, ready, kind, turnover), first);
-        const uint32_t words =
-            turnover ? bh_load8(bh_st_at(bound[i])) - bh_st_lines_of(mark[i]) * BH_ST_WORDS : 0;
+        const bh_st_part *const part = &g->part[bh_st_marked(group->mark[i])];
 
-        q->tickets[i] = same & bh_st_on_path(fresh, turnover, words, &q->ends[i]);
+        group->board[i] = part->board;
+        group->units[i] = part->units;
+        group->origin[i] = BH_ST(origin_of)(part);
+        if (turnover)
+            group->bound[i] = part->bounds;
     }
 }
 
-/* --- the queue of visits ----------------------------------------------------------------------- */
-
-BH_FN void BH_ST(add_visit)(BH_ST(visits) * v, uint64_t slot, uint64_t ticket, uint32_t name)
+/* Says where the paths of a group's keys begin. (No part has as many as 2^32 lines: see BH_ST_WORDS_MOST in policy.h.) */
+BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, BH_ST(group) * group, int turnover)
 {
-    v->slot[v->tail] = slot;
-    v->ticket[v->tail] = ticket;
-    v->name[v->tail++] = name;
+    const int one = g->parts == 1;
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec units = one ? bh_vec_all(g->part->units) : bh_vec_load64(group->units + i);
+        const bh_vec board = one ? bh_vec_all(g->part->board) : bh_vec_load64(group->board + i);
+        const bh_vec unit = bh_hash_ranges(bh_vec_load64(group->line + i), units);
+
+        bh_vec_store64(group->line + i, bh_vec_add(board, bh_vec_left(unit, 6)));
+        if (turnover)
+            bh_vec_store64(group->bound + i, bh_vec_add(one ? bh_vec_all(g->part->bounds)
+                                                            : bh_vec_load64(group->bound + i),
+                                                        unit));
+    }
 }
 
-/* Those keys of the group that has been looked at that have tickets of theirs join the visits. */
-BH_FN void BH_ST(add_visits)(const BH_ST(looks) * q, uint32_t open, BH_ST(visits) * v)
+/* The steps up to the first look, until the lines of `ahead` groups behind element `at` have been asked for. In each turn a group
+ * takes one step and others take the steps before: what was stored word by word, and is loaded as vectors, or the other way
+ * round, must have come to the first cache by then (docs/decisions/0028). */
+BH_FN void BH_ST(bring_lines)(BH_ST(front_state) * f, uint32_t at, uint32_t ahead, int turnover)
 {
-    const uint64_t *const line = q->line + q->head, *const slots = q->slots + q->head;
-    const uint64_t *const mark = q->mark + q->head;
-    const bh_vec in_line = bh_vec_all(BH_ST_LINE - 1);
-    uint64_t first[BH_FRONT_GROUP], slot[BH_FRONT_GROUP], ticket[BH_FRONT_GROUP];
+    while (f->asked < f->total && f->asked <= at + ahead * BH_FRONT_GROUP) {
+        if (f->asked < f->aimed) {
+            const BH_ST(group) *const group = &f->ring[bh_front_place(f->asked)];
+
+            bh_st_ask_all(group->line, BH_FRONT_GROUP, f->asks_board);
+            if (turnover)
+                bh_st_ask_all(group->bound, BH_FRONT_GROUP, BH_ASKS_TO_READ);
+            f->asked += BH_FRONT_GROUP;
+        }
+        if (f->aimed < f->fetched) {
+            BH_ST(aim_group)(f->geometry, &f->ring[bh_front_place(f->aimed)], turnover);
+            f->aimed += BH_FRONT_GROUP;
+        }
+        if (f->fetched < f->hashed) {
+            BH_ST(fetch_parts)
+            (f->geometry, &f->ring[bh_front_place(f->fetched)], turnover);
+            f->fetched += BH_FRONT_GROUP;
+        }
+        if (f->hashed < f->total) {
+            BH_ST(gather_group)(f, f->hashed, &f->ring[bh_front_place(f->hashed)]);
+            f->hashed += BH_FRONT_GROUP;
+        }
+    }
+}
+
+/* --- looking ----------------------------------------------------------------------------------------- */
+
+/* Looks at the lines of a group. */
+BH_FN void BH_ST(look_at_lines)(const BH_ST(group) * group, uint32_t kind, int turnover,
+                                BH_ST(seen) * seen)
+{
+    const uint64_t *const mark = group->mark;
     uint32_t i;
 
 #pragma GCC unroll 8
-    for (i = 0; i < BH_FRONT_GROUP; i++)
-        first[i] = bh_first64(q->tickets[i] | 1ull << 63);
-    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-        const bh_vec marks = bh_vec_load64(mark + i), set = bh_vec_load64(q->tickets + i);
-        const bh_vec in = bh_vec_and(bh_vec_add(bh_vec_load64(first + i), marks), in_line);
-        const bh_vec more = bh_st_not_zero(bh_vec_and(set, bh_vec_subtract(set, bh_vec_all(1))));
-        const bh_vec on = bh_vec_xor(bh_st_not_zero(bh_vec_load64(q->ends + i)), bh_vec_all(1));
-        const bh_vec rest = bh_vec_or(bh_vec_xor(marks, bh_vec_and(marks, in_line)),
-                                      bh_vec_left(bh_vec_or(more, on), 63));
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const bh_line board = bh_line_load(bh_st_at(group->line[i]));
 
-        bh_vec_store64(slot + i,
-                       bh_vec_add(bh_vec_load64(slots + i), bh_vec_left(in, BH_ST_SHIFT)));
-        bh_vec_store64(ticket + i, bh_vec_or(bh_vec_add(bh_vec_load64(line + i), in), rest));
+        seen->fresh[i] = bh_line_match8(board, 0);
+        seen->same[i] = bh_st_same(board, bh_st_ready_of(mark + i), kind, turnover);
+        if (turnover)
+            seen->bounded[i] = bh_st_bounded(bh_load8(bh_st_at(group->bound[i])) -
+                                                 bh_st_lines_of(mark[i]) * BH_ST_WORDS,
+                                             &seen->ends[i]);
     }
-    bh_pack64(v->slot + v->tail, slot, BH_FRONT_GROUP, open);
-    bh_pack64(v->ticket + v->tail, ticket, BH_FRONT_GROUP, open);
-    bh_pack32(v->name + v->tail, q->name + q->head, BH_FRONT_GROUP, open);
-    v->tail += bh_count(open);
 }
 
-/* Asks for the slots of those that have joined, a group at a time. */
-BH_FN void BH_ST(ask_for_slots)(BH_ST(visits) * v, bh_asks how)
+#include "tables/stadium/front_claims.h"
+
+/* Says where the keys of a group go on whose lines have been seen. */
+BH_FN void BH_ST(settle_lines)(BH_ST(front_state) * f, const BH_ST(group) * group, uint32_t kind,
+                               int turnover)
 {
-    for (; v->tail - v->asked >= BH_FRONT_GROUP; v->asked += BH_FRONT_GROUP)
-        bh_st_ask_group(v->slot + v->asked, how);
-}
-
-/* --- insertions --------------------------------------------------------------------------------- */
-
-/* A ticket, the `in`-th of a line, which is `was`, fresh or erased, is claimed for a key if its word still is `word`. The
- * key then visits its slot. */
-BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, uint64_t line, uint64_t slots, uint32_t in,
-                              uint64_t word, uint32_t was, uint32_t ready, uint32_t name)
-{
-    const uint32_t at = in / 8 * 8;
-
-    if (!bh_swap_in64(f->slice.hints, bh_st_at(line + at), word,
-                      word + ((uint64_t)(ready - 1 - was) << in % 8 * 8)))
-        return 0;
-    /* A reader that has seen the slot's last key may not have read its value yet. */
-    if (!BH_ST_IS_NARROW && was == BH_ST_ERASED)
-        (void)bh_take_in64(f->slice.hints, bh_st_stamp_of(f->geometry, line + at), 1);
-    f->slice.room--;
-    BH_ST(add_visit)
-    (&f->visits, slots + ((uint64_t)in << BH_ST_SHIFT),
-     (line + in) | (uint64_t)ready << BH_ST_TICKET_SHIFT | BH_ST_CLAIMED, name);
-    return 1;
-}
-
-/* While no key has been erased: the `met`-th ticket of the line on the key's path was the first fresh one, and none before
- * was the key's, ready or claimed. Answers whether the key has got that ticket. The tickets of a word are claimed in their
- * order: so if this one is still fresh, none of the word has been claimed since. */
-BH_FN int BH_ST(claim_fresh_ticket)(BH_ST(front_state) * f, uint64_t line, uint64_t slots,
-                                    uint64_t bound, uint64_t mark, uint32_t met, uint32_t name)
-{
-    const uint32_t in = (met + (uint32_t)mark) % BH_ST_LINE;
-    const uint32_t steps = bh_st_lines_of(mark) * BH_ST_WORDS + met / 8;
-    const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
-
-    if (!f->slice.room || (word >> in % 8 * 8 & 255) ||
-        (steps && !bh_st_raise_at(f->slice.hints, bound, steps)))
-        return 0;
-    return BH_ST(claim_ticket)(f, line, slots, in, word, 0, bh_st_ticket_of(mark), name);
-}
-
-/* The pair of a key for which a ticket has been claimed is written. */
-BH_FN void BH_ST(put_pair)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot, uint64_t ticket,
-                           uint32_t name, int turnover)
-{
-    const BH_KEY key = BH_ST(key_of)(f, name);
-
-    BH_ST(store)(slot, key, (BH_VALUE)bh_given(&f->slice, kind, BH_VALUE_BYTES, name));
-    bh_store8(bh_st_at(ticket & BH_ST_ADDRESS), (uint8_t)bh_st_ticket_of(ticket));
-    if (turnover) {
-        const bh_hash h = bh_hash_key(key, &f->geometry->seed);
-
-        bh_st_unlock(bh_st_lock_of(f->geometry, &h));
-    }
-    f->slice.inserted++;
-    if (f->slice.outcomes)
-        f->slice.outcomes[name] = BH_INSERTED;
-}
-
-/* Once keys have been erased: looks at the line again with the key's lock held, and claims the first erased ticket of the path
- * or, where there is none, the first fresh one of the line. Answers whether the key has got a ticket; then the lock is held
- * until the pair has been written. Where there are few locks that is at once: a queue of keys would hold many of them, and
- * refuse each other. */
-BH_FN_RARE int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint32_t kind, uint64_t line,
-                                      uint64_t slots, uint64_t bound, uint64_t mark, uint32_t name)
-{
-    const bh_st_geometry *const g = f->geometry;
-    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
-    const uint32_t first = mark % BH_ST_LINE, ready = bh_st_ready(g, &h);
-    unsigned char *const lock = bh_st_lock_of(g, &h);
+    uint64_t set[BH_FRONT_GROUP], to[BH_FRONT_GROUP], fresh[BH_FRONT_GROUP];
+    const uint64_t *const line = group->line, *const mark = group->mark;
+    const BH_ST(seen) *const seen = &f->seen;
     BH_ST(visits) *const v = &f->visits;
-    uint64_t ends, path, free, erased;
-    bh_line board;
+    uint32_t open = BH_FRONT_ALL, on = 0, ended, i;
 
-    /* Of a longer path all lines would have to be looked at again. */
-    if (!f->slice.room || bh_st_lines_of(mark) || !bh_st_lock(f->slice.hints, lock))
-        return 0;
-    board = bh_line_load(bh_st_at(line));
-    free = bh_st_as_met(bh_line_match8(board, 0), first);
-    path = bh_st_on_path(free, 1, bh_load8(bh_st_at(bound)), &ends);
-    erased = bh_st_as_met(bh_line_match8(board, BH_ST_ERASED), first) & path;
-    free = erased ? erased : free;
-    if (ends && free && !(bh_st_as_met(bh_line_match8(board, ready), first) & path)) {
-        const uint32_t met = bh_first64(free), in = (met + first) % BH_ST_LINE;
-        const uint64_t word = bh_load64(bh_st_at(line + in / 8 * 8));
-        const uint32_t is = (uint32_t)(word >> in % 8 * 8) & 255;
+    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
+        const bh_vec marks = bh_vec_load64(mark + i);
+        const bh_vec first = bh_vec_and(marks, bh_vec_all(BH_ST_LINE - 1));
+        const bh_vec free = bh_vec_rotate(bh_vec_load64(seen->fresh + i), first);
+        const bh_vec from =
+            bh_vec_or(bh_vec_load64(line + i), bh_vec_and(marks, bh_vec_all(BH_ST_VISITED)));
+        bh_vec path = bh_vec_xor(free, bh_vec_subtract(free, bh_vec_all(1))); /* bh_st_until */
+        bh_vec ends = free, same = bh_vec_rotate(bh_vec_load64(seen->same + i), first), goes_on;
 
-        if (is == (erased ? BH_ST_ERASED : 0) &&
-            (met < 8 || bh_st_raise_at(f->slice.hints, bound, met / 8)) &&
-            BH_ST(claim_ticket)(f, line, slots, in, word, is, ready, name)) {
-            if (g->lock_mask + 1 < BH_ST_LOCKS_MANY) {
-                v->tail--;
-                BH_ST(put_pair)(f, kind, v->slot[v->tail], v->ticket[v->tail], name, 1);
-            }
-            return 1;
+        if (turnover) {
+            path = bh_vec_and(path, bh_vec_load64(seen->bounded + i));
+            ends = bh_vec_or(ends, bh_vec_load64(seen->ends + i));
         }
+        same = bh_vec_and(same, path);
+        goes_on = bh_vec_xor(bh_st_not_zero(ends), bh_vec_all(1));
+        bh_vec_store64(set + i, same);
+        bh_vec_store64(to + i, bh_vec_or(from, bh_vec_left(goes_on, 63)));
+        if (BH_OP_INSERTS(kind))
+            bh_vec_store64(fresh + i, free);
+        open ^= bh_vec_zeros(same) << i;
+        on |= bh_vec_zeros(bh_vec_or(same, ends)) << i;
     }
-    bh_st_unlock(lock);
-    return 0;
+    open &= group->members;
+    on &= group->members;
+    /* Few new keys find a ticket that may be theirs; of lookups whether there is one in a group nobody foresees. */
+    if (!BH_OP_INSERTS(kind) || open) {
+        bh_pack64(v->slot + v->count, set, BH_FRONT_GROUP, open);
+        bh_pack64(v->ticket + v->count, to, BH_FRONT_GROUP, open);
+        if (f->geometry->parts > 1)
+            bh_pack64(v->rest + v->count, group->origin, BH_FRONT_GROUP, open);
+        bh_pack32(v->name + v->count, group->name, BH_FRONT_GROUP, open);
+        v->count += bh_count(open);
+    }
+    ended = BH_OP_INSERTS(kind) ? group->members & ~open & ~on : 0;
+    for (; on; on &= on - 1) {
+        i = bh_first(on);
+        BH_ST(add_look_on)
+        (&f->look_ons, line[i] | (mark[i] >> BH_ST_LINES_SHIFT << BH_ST_LINES_SHIFT),
+         group->name[i]);
+    }
+    for (; ended; ended &= ended - 1) {
+        i = bh_first(ended);
+        BH_ST(insert_at_end)(f, kind, line[i], mark[i], fresh[i], group->name[i], turnover);
+    }
 }
 
-/* A key that is to be inserted has come to the end of its path, in a line, where `fresh` tickets were fresh, as met. */
-BH_FN void BH_ST(insert_at_end)(BH_ST(front_state) * f, uint32_t kind, uint64_t line,
-                                uint64_t slots, uint64_t bound, uint64_t mark, uint64_t fresh,
-                                uint32_t name, int turnover)
+/* The pass over the keys from `first` to `end`. A group is settled a turn after it has been looked at. The first slots are asked
+ * for at once, others by the pass over visits. */
+BH_FN void BH_ST(look_at_keys)(BH_ST(front_state) * f, uint32_t first, uint32_t end, uint32_t kind,
+                               int turnover)
 {
-    if (turnover ? !BH_ST(claim_with_lock)(f, kind, line, slots, bound, mark, name)
-                 : !BH_ST(claim_fresh_ticket)(f, line, slots, bound, mark, bh_first64(fresh), name))
-        BH_ST(leave)(f, name);
+    const uint32_t ahead = kind == BH_FIND ? BH_FRONT_LOOKS_AHEAD : BH_FRONT_AHEAD;
+    uint32_t at;
+
+    for (at = first; at < end + BH_FRONT_GROUP; at += BH_FRONT_GROUP) {
+        if (at < end)
+            BH_ST(bring_lines)(f, at, ahead, turnover);
+        if (at > first)
+            BH_ST(settle_lines)
+        (f, &f->ring[bh_front_place(at - BH_FRONT_GROUP)], kind, turnover);
+        if (at < end)
+            BH_ST(look_at_lines)(&f->ring[bh_front_place(at)], kind, turnover, &f->seen);
+        if (f->visits.asked < BH_ST_SLOTS_AHEAD &&
+            f->visits.count - f->visits.asked >= 2 * BH_FRONT_GROUP)
+            BH_ST(ask_for_slots)(f, f->visits.count);
+    }
 }
 
-/* --- looking on --------------------------------------------------------------------------------- */
+/* --- looking on --------------------------------------------------------------------------------------- */
 
-/* One key looks on alone: at the tickets of its line behind one that was not its own or, where `in_line` is 0, at the next
- * line. `ticket` is as in the queue of visits; its address is that of the line where `in_line` is 0. */
-BH_FN_RARE void BH_ST(look_on)(BH_ST(front_state) * f, uint32_t kind, uint64_t ticket, int in_line,
-                               uint32_t name, int turnover)
+/* Of insertions, one key looks on alone: at its line again behind a ticket that was not its own. (Another ticket may have been
+ * claimed since, for the same key.) */
+BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, uint64_t ticket,
+                                       uint32_t name, int turnover)
 {
     const bh_st_geometry *const g = f->geometry;
     const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &g->seed);
     const bh_st_part *const part = bh_st_part_of(g, &h);
-    const uint64_t at = ticket & BH_ST_ADDRESS,
-                   bound = part->bounds + bh_hash_range(h.one, part->units);
-    const uint64_t first = h.two % BH_ST_WORDS * 8, ready = bh_st_ready(g, &h);
-    uint64_t unit = (at - part->board) / BH_ST_LINE, lines = bh_st_lines_of(ticket);
-    const uint64_t mark = ready << BH_ST_TICKET_SHIFT | first;
-    const uint64_t line = part->board + unit * BH_ST_LINE;
-    const uint64_t slots = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
-    BH_ST(looks) *const q = &f->looks;
+    const uint64_t at = ticket & BH_ST_ADDRESS, line = at - at % BH_ST_LINE;
+    const uint64_t lines = bh_st_lines_of(ticket);
+    const uint32_t ready = bh_st_ready(g, &h), first = h.two % BH_ST_WORDS * 8;
+    const uint64_t mark = lines << BH_ST_LINES_SHIFT | (uint64_t)ready << BH_ST_TICKET_SHIFT |
+                          (uint64_t)(part - g->part) << BH_ST_PART_SHIFT | first;
+    const bh_line board = bh_line_load(bh_st_at(line));
+    const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), first);
+    const uint64_t behind = ~1ull << (at - first) % BH_ST_LINE;
+    const uint32_t words =
+        turnover ? bh_load8(bh_st_at(part->bounds + bh_hash_range(h.one, part->units))) : 0;
+    uint64_t ends, left;
 
-    if (in_line) {
-        const bh_line board = bh_line_load(bh_st_at(line));
-        const uint32_t words =
-            turnover ? bh_load8(bh_st_at(bound)) - (uint32_t)lines * BH_ST_WORDS : 0;
-        const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), (uint32_t)first);
-        uint64_t ends, left = bh_st_on_path(fresh, turnover, words, &ends);
-
-        left &= bh_st_as_met(bh_st_same(board, (uint32_t)ready, kind, turnover), (uint32_t)first) &
-                (~1ull << (at - first) % BH_ST_LINE);
-        if (left) {
-            const uint64_t in = (bh_first64(left) + first) % BH_ST_LINE;
-            const uint64_t more = (left & (left - 1)) || !ends ? BH_ST_UNDECIDED : 0;
-
-            BH_ST(add_visit)
-            (&f->visits, slots + (in << BH_ST_SHIFT),
-             (line + in) | ready << BH_ST_TICKET_SHIFT | lines << BH_ST_LINES_SHIFT | more, name);
-            return;
-        }
-        if (ends) {
-            if (BH_OP_INSERTS(kind))
-                BH_ST(insert_at_end)
-            (f, kind, line, slots, bound, mark | lines << BH_ST_LINES_SHIFT, fresh, name, turnover);
-            return;
-        }
-    }
-    if (++lines >= BH_ST_FRONT_LINES || lines >= part->units) {
-        BH_ST(leave)(f, name);
-        return;
-    }
-    unit += 1 + bh_hash_range(h.two, part->units - 1);
-    unit -= unit < part->units ? 0 : part->units;
-    q->line[q->tail] = part->board + unit * BH_ST_LINE;
-    q->slots[q->tail] = part->slots + (unit * BH_ST_LINE << BH_ST_SHIFT);
-    q->mark[q->tail] = mark | lines << BH_ST_LINES_SHIFT;
-    q->bound[q->tail] = bound;
-    q->name[q->tail] = name;
-    bh_ask(bh_st_at(q->line[q->tail++]), bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), 0));
+    left = bh_st_on_path(fresh, turnover, words - (uint32_t)lines * BH_ST_WORDS, &ends) & behind &
+           bh_st_as_met(bh_st_same(board, ready, kind, turnover), first);
+    if (left)
+        BH_ST(add_visit)(f, left, line | (ends ? 0 : BH_ST_GOES_ON), mark, name);
+    else if (ends)
+        BH_ST(insert_at_end)(f, kind, line, mark, fresh, name, turnover);
+    else
+        BH_ST(add_look_on)(&f->look_ons, line | lines << BH_ST_LINES_SHIFT, name);
 }
 
-/* --- what becomes of a group -------------------------------------------------------------------- */
-
-/* Says where the keys of the group of looks that has been looked at go on. */
-BH_FN void BH_ST(settle_looks)(BH_ST(front_state) * f, uint32_t kind, int turnover)
+/* Says where the next lines of the paths of a group are, whose last lines are `from`. Keys whose paths have become too long do not
+ * count any more. */
+BH_FN void BH_ST(aim_on)(const bh_st_geometry *g, BH_ST(group) * group, const uint64_t *from)
 {
-    BH_ST(looks) *const q = &f->looks;
-    const uint32_t members = (1u << q->looked) - 1, head = q->head;
-    uint32_t open = members, on = 0, i;
+    const bh_vec one = bh_vec_all(1), most = bh_vec_all(BH_ST_FRONT_LINES);
+    const int alone = g->parts == 1;
+    uint32_t on = 0, i;
 
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-        const bh_vec set = bh_vec_load64(q->tickets + i);
+        const bh_vec units = alone ? bh_vec_all(g->part->units) : bh_vec_load64(group->units + i);
+        const bh_vec board = alone ? bh_vec_all(g->part->board) : bh_vec_load64(group->board + i);
+        const bh_vec bounds = alone ? bh_vec_all(g->part->bounds) : bh_vec_load64(group->bound + i);
+        const bh_vec home = bh_hash_ranges(bh_vec_load64(group->line + i), units);
+        const bh_vec step =
+            bh_hash_ranges(bh_vec_load64(group->two + i), bh_vec_subtract(units, one));
+        const bh_vec at = bh_vec_and(bh_vec_load64(from + i), bh_vec_all(BH_ST_ADDRESS));
+        const bh_vec lines =
+            bh_vec_add(bh_vec_right(bh_vec_load64(from + i), BH_ST_LINES_SHIFT), one);
+        const bh_vec last = bh_vec_right(bh_vec_subtract(at, board), 6);
+        const bh_vec next = bh_vec_add(bh_vec_add(last, step), one);
+        /* Differences that are negative have the highest bit. */
+        const bh_vec wraps = bh_vec_xor(bh_vec_right(bh_vec_subtract(next, units), 63), one);
+        const bh_vec unit = bh_vec_subtract(next, bh_vec_multiply32(units, wraps));
+        const bh_vec is_short = bh_vec_right(
+            bh_vec_and(bh_vec_subtract(lines, units), bh_vec_subtract(lines, most)), 63);
 
-        open &= ~(bh_vec_zeros(set) << i);
-        on |= bh_vec_zeros(bh_vec_or(set, bh_vec_load64(q->ends + i))) << i;
+        bh_vec_store64(group->line + i, bh_vec_add(board, bh_vec_left(unit, 6)));
+        bh_vec_store64(group->bound + i, bh_vec_add(bounds, home));
+        bh_vec_store64(group->mark + i, bh_vec_or(bh_vec_load64(group->mark + i),
+                                                  bh_vec_left(lines, BH_ST_LINES_SHIFT)));
+        on |= bh_vec_zeros(bh_vec_xor(is_short, one)) << i;
     }
-    if (open)
-        BH_ST(add_visits)(q, open, &f->visits);
-    on &= members;
-    q->head += q->looked;
-    q->looked = 0;
-    if (BH_OP_INSERTS(kind)) {
-        uint32_t ended = members & ~open & ~on;
-
-        for (; ended; ended &= ended - 1) {
-            const uint32_t k = bh_first(ended), at = head + k;
-
-            BH_ST(insert_at_end)
-            (f, kind, q->line[at], q->slots[at], q->bound[at], q->mark[at], q->ends[k], q->name[at],
-             turnover);
-        }
-    }
-    for (; on; on &= on - 1) {
-        const uint32_t at = head + bh_first(on);
-
-        BH_ST(look_on)
-        (f, kind, q->line[at] | (q->mark[at] >> BH_ST_LINES_SHIFT << BH_ST_LINES_SHIFT), 0,
-         q->name[at], turnover);
-    }
+    group->members &= on;
 }
 
-/* Writes the answers of a group of lookups. Mostly all keys were found; others have been said to be missing already. */
-BH_FN void BH_ST(answer)(const bh__slice *slice, const uint32_t *names, uint32_t members,
-                         uint32_t found, const BH_VALUE *values)
+/* Gathers the next group of `end` keys that look on, finds their next lines, and asks for these. */
+BH_FN void BH_ST(gather_on)(BH_ST(front_state) * f, uint32_t at, uint32_t end, BH_ST(group) * group)
 {
-    BH_VALUE *const out = BH_VALUE_BYTES ? (BH_VALUE *)slice->values_out : 0;
-    uint32_t i;
+    BH_ST(look_ons) *const list = &f->look_ons;
+    const uint32_t left = end - at;
+    uint32_t all, i;
+    BH_KEY keys[BH_FRONT_GROUP];
 
-    if (out)
-        bh_answer_ahead(slice, out + names[0], BH_VALUE_BYTES, names[0]);
-    if (found == BH_FRONT_ALL) {
-        for (i = 0; out && i < BH_FRONT_GROUP; i++)
-            out[names[i]] = values[i];
-        for (i = 0; slice->outcomes && i < BH_FRONT_GROUP; i++)
-            slice->outcomes[names[i]] = BH_FOUND;
-        return;
+    /* Where there are no eight left the first one stands for those that are missing. */
+    for (i = left; i < BH_FRONT_GROUP; i++) {
+        list->from[at + i] = list->from[at];
+        list->name[at + i] = list->name[at];
     }
-    for (i = 0; out && i < members; i++) {
-        const BH_VALUE before = out[names[i]];
-
-        out[names[i]] = found >> i & 1 ? values[i] : before;
-    }
-    for (i = 0; slice->outcomes && i < members; i++)
-        slice->outcomes[names[i]] = found >> i & 1 ? BH_FOUND : BH_MISSING;
-}
-
-/* Lookups: looks at the slots of the first keys of the queue, a group of them or, in the end, fewer, and at their tickets
- * again, unless no ticket changes that is ready. */
-BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, int turnover)
-{
-    BH_ST(visits) *const v = &f->visits;
-    const uint64_t *const slots = v->slot + v->head, *const tickets = v->ticket + v->head;
-    const uint32_t there = v->tail - v->head, *const names = v->name + v->head;
-    const int answers = BH_VALUE_BYTES && f->slice.values_out;
-    uint32_t i;
-
-    v->looked = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
-    /* Where there is no whole group the first key stands for those that are missing. */
-    for (i = v->tail; i < v->head + BH_FRONT_GROUP; i++) {
-        v->slot[i] = v->slot[v->head];
-        v->ticket[i] = v->ticket[v->head];
-        v->name[i] = v->name[v->head];
-    }
-#pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
-        const BH_KEY key = BH_ST(key_of)(f, names[i]);
+        group->name[i] = list->name[at + i];
+        keys[i] = BH_ST(key_of)(f, group->name[i]);
+    }
+    all = group->members = left < BH_FRONT_GROUP ? (1u << left) - 1 : BH_FRONT_ALL;
+    BH_ST(hash_group)(f->geometry, keys, group);
+    BH_ST(fetch_parts)(f->geometry, group, 1);
+    BH_ST(aim_on)(f->geometry, group, list->from + at);
+    bh_st_ask_all(group->line, BH_FRONT_GROUP, f->asks_board);
+    for (all &= ~group->members; all; all &= all - 1)
+        BH_ST(leave)(f, group->name[bh_first(all)]);
+}
 
-        if (BH_ST_IS_PAIR) {
-            v->keys[i] = key;
-            v->pairs[i] = bh_load64(bh_st_at(slots[i]));
-        } else {
-            v->pairs[i] = BH_LOAD_KEY(bh_st_at(slots[i])) ^ key;
-            if (answers)
-                v->values[i] = BH_LOAD_VALUE(BH_ST(value_of)(slots[i]));
-        }
-        if (turnover)
-            v->now[i] = bh_load8(bh_st_at(tickets[i] & BH_ST_ADDRESS));
+BH_FN BH_ST(group) * BH_ST(group_on)(BH_ST(front_state) * f, uint32_t at)
+{
+    return &f->ring_on[at / BH_FRONT_GROUP % BH_ST_RING_ON];
+}
+
+/* The pass over look-ons. Those that come of it take the places of others, which have been gathered. */
+BH_FN void BH_ST(look_on_all)(BH_ST(front_state) * f, uint32_t kind, int turnover)
+{
+    const uint32_t ahead = BH_FRONT_AHEAD * BH_FRONT_GROUP, end = f->look_ons.count;
+    uint32_t gathered = 0, at;
+
+    f->look_ons.count = 0;
+    for (at = 0; at < end + BH_FRONT_GROUP; at += BH_FRONT_GROUP) {
+        for (; gathered < end && gathered <= at + ahead; gathered += BH_FRONT_GROUP)
+            BH_ST(gather_on)(f, gathered, end, BH_ST(group_on)(f, gathered));
+        if (at)
+            BH_ST(settle_lines)(f, BH_ST(group_on)(f, at - BH_FRONT_GROUP), kind, turnover);
+        if (at < end)
+            BH_ST(look_at_lines)(BH_ST(group_on)(f, at), kind, turnover, &f->seen);
     }
 }
 
-/* Lookups: says what became of the group of visits that has been looked at. */
-BH_FN void BH_ST(settle_lookups)(BH_ST(front_state) * f, int turnover)
+/* --- the whole slice ----------------------------------------------------------------------------------- */
+
+/* Says that all keys of a slice are missing, until more is known. */
+BH_FN void BH_ST(say_missing)(const bh__slice *slice)
 {
-    BH_ST(visits) *const v = &f->visits;
-    const uint64_t *const tickets = v->ticket + v->head;
-    const uint32_t members = (1u << v->looked) - 1, *const names = v->name + v->head;
-    uint32_t same = 0, ready = turnover ? 0 : members, open = 0, found, i;
-
-    if (BH_ST_IS_PAIR)
-        same = bh_part_pairs(v->pairs, (const uint32_t *)(const void *)v->keys,
-                             (uint32_t *)(void *)v->values, BH_FRONT_GROUP) ^
-               BH_FRONT_ALL;
-    for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
-        const bh_vec ticket = bh_vec_load64(tickets + i);
-
-        if (!BH_ST_IS_PAIR)
-            same |= bh_vec_zeros(bh_vec_load64(v->pairs + i)) << i;
-        if (turnover) {
-            const bh_vec wanted =
-                bh_vec_and(bh_vec_right(ticket, BH_ST_TICKET_SHIFT), bh_vec_all(255));
-
-            ready |= bh_vec_zeros(bh_vec_xor(bh_vec_load64(v->now + i), wanted)) << i;
-        }
-        open |= (bh_vec_zeros(bh_vec_right(ticket, 63)) ^ ((1u << BH_VEC) - 1)) << i;
-    }
-    found = same & ready & members;
-    BH_ST(answer)(&f->slice, names, v->looked, found, v->values);
-    v->head += v->looked;
-    v->looked = 0;
-    /* Not decided: where more of the path may have the key; where a ticket changed while the slot had the key. */
-    for (open = (open | same) & ~found & members; open; open &= open - 1) {
-        const uint32_t k = bh_first(open);
-
-        if (same >> k & 1)
-            BH_ST(leave)(f, names[k]);
-        else
-            BH_ST(look_on)(f, BH_FIND, tickets[k], 1, names[k], turnover);
-    }
-}
-
-/* A key that is to be changed is in a slot: changes it, with its lock held where others may erase it. Answers 0 where
- * that could not be done at once. */
-BH_FN int BH_ST(change_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot,
-                                uint64_t ticket, uint32_t name, int turnover)
-{
-    const BH_KEY key = BH_ST(key_of)(f, name);
-    unsigned char *const at = bh_st_at(ticket & BH_ST_ADDRESS);
-    const uint32_t ready = bh_st_ticket_of(ticket);
-    unsigned char *lock;
-    bh_hash h;
-    int done;
-
-    if (!turnover) {
-        bh_change_there(&f->slice, kind, BH_VALUE_BYTES, BH_ST(value_of)(slot), name);
-        return 1;
-    }
-    h = bh_hash_key(key, &f->geometry->seed);
-    lock = bh_st_lock_of(f->geometry, &h);
-    if (!bh_st_lock(f->slice.hints, lock))
-        return 0;
-    done = bh_load8(at) == ready && BH_LOAD_KEY(bh_st_at(slot)) == key;
-    if (done && BH_OP_ERASES(kind)) {
-        f->slice.room++;
-        f->slice.erased++;
-        bh_store8(at, BH_ST_ERASED);
-    } else if (done) {
-        BH_ST(set_value)(&f->slice, kind, slot, key, name);
-    }
-    bh_st_unlock(lock);
-    return done;
-}
-
-/* A key that is to be kept as it is, if it is there, is in a slot: answers its value. */
-BH_FN int BH_ST(keep_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot, uint64_t ticket,
-                              uint32_t name, int turnover)
-{
-    const int answers = BH_VALUE_BYTES && BH_OP_WRITES(kind) && f->slice.values_out;
-    const uint64_t pair = BH_ST_IS_PAIR && answers ? bh_load64(bh_st_at(slot)) : 0;
-    BH_VALUE value = 0;
-
-    if (BH_ST_IS_PAIR && answers) {
-        if (bh_pair_key(pair) != BH_ST(key_of)(f, name))
-            return 0;
-        value = (BH_VALUE)bh_pair_value(pair);
-    } else if (answers) {
-        value = BH_LOAD_VALUE(BH_ST(value_of)(slot));
-    }
-    if (turnover && bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket))
-        return 0;
-    if (answers)
-        ((BH_VALUE *)f->slice.values_out)[name] = value;
-    return 1;
-}
-
-/* Other operations than lookups: visits the slots of the first keys of the queue, a group of them or, in the end, fewer. */
-BH_FN void BH_ST(visit_slots)(BH_ST(front_state) * f, uint32_t kind, int turnover)
-{
-    BH_ST(visits) *const v = &f->visits;
-    const uint32_t there = v->tail - v->head, head = v->head;
-    const uint32_t members = there < BH_FRONT_GROUP ? there : BH_FRONT_GROUP;
     uint32_t i;
 
-    v->head += members;
-    for (i = head; i < head + members; i++) {
-        const uint64_t slot = v->slot[i], ticket = v->ticket[i];
-        const uint32_t name = v->name[i];
-
-        if (BH_OP_INSERTS(kind) && (ticket & BH_ST_CLAIMED)) {
-            BH_ST(put_pair)(f, kind, slot, ticket, name, turnover);
-        } else if (BH_OP_INSERTS(kind) && !turnover &&
-                   bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket)) {
-            BH_ST(leave)(f, name); /* it was claimed, and is still */
-        } else if (BH_LOAD_KEY(bh_st_at(slot)) != BH_ST(key_of)(f, name)) {
-            if (BH_OP_INSERTS(kind) || (ticket & BH_ST_UNDECIDED))
-                BH_ST(look_on)(f, kind, ticket, 1, name, turnover);
-        } else if (BH_OP_KEEPS(kind)
-                       ? BH_ST(keep_in_slot)(f, kind, slot, ticket, name, turnover)
-                       : BH_ST(change_in_slot)(f, kind, slot, ticket, name, turnover)) {
-            if (f->slice.outcomes)
-                f->slice.outcomes[name] = (uint8_t)BH_OP_PRESENT(kind);
-        } else {
-            BH_ST(leave)(f, name);
-        }
-    }
-}
-
-/* --- the whole slice ---------------------------------------------------------------------------- */
-
-/* Moves what is in the queues to their beginnings, where there is no room for four groups more. */
-BH_FN void BH_ST(make_room)(BH_ST(looks) * q, BH_ST(visits) * v)
-{
-    if (q->tail + 4 * BH_FRONT_GROUP > BH_ST_ROOM) {
-        const uint32_t head = q->head, count = q->tail - head;
-
-        __builtin_memmove(q->line, q->line + head, count * sizeof *q->line);
-        __builtin_memmove(q->slots, q->slots + head, count * sizeof *q->slots);
-        __builtin_memmove(q->mark, q->mark + head, count * sizeof *q->mark);
-        __builtin_memmove(q->bound, q->bound + head, count * sizeof *q->bound);
-        __builtin_memmove(q->name, q->name + head, count * sizeof *q->name);
-        q->head = 0;
-        q->tail = count;
-    }
-    if (v->tail + 4 * BH_FRONT_GROUP > BH_ST_ROOM) {
-        const uint32_t head = v->head, count = v->tail - head;
-
-        __builtin_memmove(v->slot, v->slot + head, count * sizeof *v->slot);
-        __builtin_memmove(v->ticket, v->ticket + head, count * sizeof *v->ticket);
-        __builtin_memmove(v->name, v->name + head, count * sizeof *v->name);
-        v->head = 0;
-        v->asked -= head;
-        v->tail = count;
-    }
-}
-
-/* Whether the queue has a group whose slots have been on their way for long enough; in the end, where nothing more `comes`,
- * whether it has anything: the last slots are asked for then. */
-BH_FN int BH_ST(is_due)(BH_ST(visits) * v, int comes, bh_asks how)
-{
-    if (comes)
-        return v->asked - v->head > BH_ST_AHEAD;
-    for (; v->asked < v->tail; v->asked++)
-        bh_ask(bh_st_at(v->slot[v->asked]), how);
-    return v->head != v->tail;
+    if (!slice->listed)
+        __builtin_memset(slice->outcomes, BH_MISSING, slice->count);
+    for (i = 0; i < slice->listed; i++)
+        slice->outcomes[slice->list[i]] = BH_MISSING;
 }
 
 /* Runs the elements of a slice. Writes the names of those that are left to the window to its list. `kind` is mostly a
  * constant, and so is `turnover`. */
 BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
 {
-    const int far = (shared->hints & BH_HINT_FAR) != 0;
-    const uint32_t total = shared->listed ? shared->listed : shared->count;
-    const bh_asks board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), far);
-    const bh_asks slots = bh_st_asks(kind != BH_FIND, far);
-    uint32_t aimed = 0, i;
+    const uint32_t block = BH_OP_INSERTS(kind) && turnover ? BH_ST_BLOCK_LOCKED : BH_ST_BLOCK;
+    uint32_t first, end;
     BH_ST(front_state) f;
 
     f.geometry = (const bh_st_geometry *)shared->geometry;
     f.slice = *shared;
+    f.total = shared->listed ? shared->listed : shared->count;
+    f.asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind));
+    f.asks_slots = bh_st_asks(kind != BH_FIND);
+    f.hashed = f.fetched = f.aimed = f.asked = 0;
     f.left = shared->list;
     f.lefts = 0;
-    f.looks.head = f.looks.tail = f.looks.looked = f.looks.unasked = 0;
-    f.visits.head = f.visits.asked = f.visits.tail = f.visits.looked = 0;
-    if (f.slice.outcomes && !BH_OP_INSERTS(kind)) {
-        if (!f.slice.listed)
-            __builtin_memset(f.slice.outcomes, BH_MISSING, f.slice.count);
-        for (i = 0; i < f.slice.listed; i++)
-            f.slice.outcomes[f.slice.list[i]] = BH_MISSING;
-    }
-    /* What was stored word by word, and is loaded as vectors, or the other way round, must have come to the first cache by
-     * then (docs/decisions/0028). So lines and slots are asked for a turn after a group of keys has joined, and those that have
-     * been looked at are settled a turn later. New keys join when few are on their way to the board, and lines are looked at
-     * when few are on their way to slots, so neither queue grows beyond its room. */
-    while (aimed < total || f.looks.head != f.looks.tail || f.visits.head != f.visits.tail) {
-        BH_ST(ask_for_lines)(&f.looks, board, turnover);
-        BH_ST(ask_for_slots)(&f.visits, slots);
-        BH_ST(make_room)(&f.looks, &f.visits);
-        if (aimed < total && f.looks.tail - f.looks.head <= BH_ST_AHEAD)
-            aimed += BH_ST(add_group)(&f, aimed, total);
-        if (f.looks.looked)
-            BH_ST(settle_looks)(&f, kind, turnover);
-        if (f.visits.tail - f.visits.head <= BH_ST_AHEAD + 2 * BH_FRONT_GROUP &&
-            (f.looks.tail - f.looks.head >= BH_ST_AHEAD ||
-             (aimed == total && f.looks.head != f.looks.tail))) {
-            if (far && (BH_OP_INSERTS(kind) || BH_OP_ERASES(kind)))
-                bh_st_own_next(f.looks.line + f.looks.head, f.looks.tail - f.looks.head);
-            BH_ST(look_at_lines)(&f.looks, kind, turnover);
-        }
-        if (kind == BH_FIND && f.visits.looked)
-            BH_ST(settle_lookups)(&f, turnover);
-        if (!BH_ST(is_due)(&f.visits, aimed < total || f.looks.head != f.looks.tail, slots))
-            continue;
-        if (far && kind != BH_FIND)
-            bh_st_own_next(f.visits.slot + f.visits.head, f.visits.tail - f.visits.head);
-        if (kind == BH_FIND)
-            BH_ST(look_at_slots)(&f, turnover);
-        else
-            BH_ST(visit_slots)(&f, kind, turnover);
+    f.visits.count = f.visits.asked = f.look_ons.count = 0;
+    if (f.slice.outcomes && !BH_OP_INSERTS(kind))
+        BH_ST(say_missing)(&f.slice);
+    for (first = 0; first < f.total; first = end) {
+        end = f.total - first < block ? f.total : first + block;
+        BH_ST(look_at_keys)(&f, first, end, kind, turnover);
+        do {
+            BH_ST(visit_all)(&f, kind, turnover);
+            BH_ST(look_on_all)(&f, kind, turnover);
+        } while (f.visits.count + f.look_ons.count > (end < f.total ? BH_ST_CARRIED : 0));
     }
     shared->room = f.slice.room;
     shared->inserted = f.slice.inserted;
@@ -903,21 +741,66 @@ BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
     return g->turnover ? BH_ST_IS_NARROW || !BH_OP_KEEPS(kind) : !BH_OP_ERASES(kind);
 }
 
-/* Runs a slice that takes the front; its list then names the elements that are left. */
-BH_FN void BH_ST(run_front)(bh__slice *slice, uint32_t kind)
+/* The front for each operation that tables are made for, and for others. Functions of their own: the state lies on the stack only
+ * while the front runs, and in one function gcc would make slower code of each. `old`: keys may have been erased. */
+BH_FN_RARE void BH_ST(front_find)(bh__slice *slice)
 {
-    const int turnover = ((const bh_st_geometry *)slice->geometry)->turnover != 0;
+    BH_ST(front_of)(slice, BH_FIND, 0);
+}
 
-    if (kind == BH_FIND && turnover)
-        BH_ST(front_of)(slice, BH_FIND, 1);
-    else if (kind == BH_FIND)
-        BH_ST(front_of)(slice, BH_FIND, 0);
-    else if (turnover)
-        BH_ST(front_of)(slice, kind, 1);
-    else if (kind == BH_INSERT)
-        BH_ST(front_of)(slice, BH_INSERT, 0);
-    else
-        BH_ST(front_of)(slice, kind, 0);
+BH_FN_RARE void BH_ST(front_find_old)(bh__slice *slice)
+{
+    BH_ST(front_of)(slice, BH_FIND, 1);
+}
+
+BH_FN_RARE void BH_ST(front_insert)(bh__slice *slice)
+{
+    BH_ST(front_of)(slice, BH_INSERT, 0);
+}
+
+BH_FN_RARE void BH_ST(front_insert_old)(bh__slice *slice)
+{
+    BH_ST(front_of)(slice, BH_INSERT, 1);
+}
+
+BH_FN_RARE void BH_ST(front_add)(bh__slice *slice)
+{
+    BH_ST(front_of)(slice, BH_ADD, 0);
+}
+
+BH_FN_RARE void BH_ST(front_erase_old)(bh__slice *slice)
+{
+    BH_ST(front_of)(slice, BH_ERASE, 1);
+}
+
+BH_FN_RARE void BH_ST(front_any)(bh__slice *slice, uint32_t kind)
+{
+    BH_ST(front_of)(slice, kind, 0);
+}
+
+BH_FN_RARE void BH_ST(front_any_old)(bh__slice *slice, uint32_t kind)
+{
+    BH_ST(front_of)(slice, kind, 1);
+}
+
+/* Runs a slice that takes the front; its list then names the elements that are left. */
+BH_FN_RARE void BH_ST(run_front)(bh__slice *slice, uint32_t kind)
+{
+    if (((const bh_st_geometry *)slice->geometry)->turnover) {
+        switch (kind) {
+        case BH_FIND: BH_ST(front_find_old)(slice); break;
+        case BH_INSERT: BH_ST(front_insert_old)(slice); break;
+        case BH_ERASE: BH_ST(front_erase_old)(slice); break;
+        default: BH_ST(front_any_old)(slice, kind);
+        }
+        return;
+    }
+    switch (kind) {
+    case BH_FIND: BH_ST(front_find)(slice); break;
+    case BH_INSERT: BH_ST(front_insert)(slice); break;
+    case BH_ADD: BH_ST(front_add)(slice); break;
+    default: BH_ST(front_any)(slice, kind);
+    }
 }
 
 #undef BH_ST
