@@ -1,6 +1,6 @@
 /*
- * Where a slice's answers go, and where its keys come from. Answers are written nearly in the order of their addresses. But lookups keep as
- * many cache lines on their way as a processor can have, and then it no longer prefetches the next lines
+ * Where a slice's answers go, and where its keys come from. Answers are written nearly in the order of
+ * their addresses. But lookups keep as many cache lines on their way as a processor can have, and then it no longer prefetches the next lines
  * of an array by itself: each line of answers had to be waited for. So whoever writes an answer prefetches
  * the line some answers further on. It took 16% off a lookup that finds values (docs/decisions/0006).
  */
