@@ -183,9 +183,14 @@ BH_FN int bh_st_raise(uint32_t hints, const bh_st_part *part, uint64_t line, uin
 }
 
 /* A lock and a stamp, side by side: of a key, and of a word of a board. */
+BH_FN uint64_t bh_st_lock_at(const bh_st_geometry *g, uint64_t two)
+{
+    return g->locks + (two >> 32 & g->lock_mask) * 16;
+}
+
 BH_FN unsigned char *bh_st_lock_of(const bh_st_geometry *g, const bh_hash *h)
 {
-    return bh_st_at(g->locks + (h->two >> 32 & g->lock_mask) * 16);
+    return bh_st_at(bh_st_lock_at(g, h->two));
 }
 
 BH_FN unsigned char *bh_st_stamp_of(const bh_st_geometry *g, uint64_t word)

@@ -9,12 +9,13 @@
  *                   look:  all 64 tickets of the line at once: is one the key's, before the path
  *                          ends at a fresh ticket or, once keys have been erased, at its bound?     all
  *                   claim: a key that is to be inserted, and is not there: a free ticket            new ones
+ *     claims        the pairs of those that have claimed tickets are written                        new ones
  *     visits        the slot of the first such ticket: is it the key's? If so the operation is
- *                   done to it. The pairs of those that have claimed tickets are written            candidates
+ *                   done to it                                                                      candidates
  *     look-ons      aim at the next line of the path; look, claim: as above                         a few in a hundred
  *
- *     keys --aim--> look ----------> visits --------> found, or missing; changed; inserted
- *                    ^ |   a ticket   |  ^
+ *     keys --aim--> look ----------> visits --------> found, or missing; changed
+ *                    ^ |   a ticket   |  ^             (and from a look to claims: inserted)
  *                    | |   is the     |  | another key's slot, and another ticket
  *                    | |   key's      v--+ of the line may be the key's
  *                    | v              |
@@ -27,7 +28,7 @@
  * What cannot be told here (the path is very long; another thread is at work on the key; no room) is left to the window,
  * from its beginning. What is done to a key, and why in this order, is what flight.h does: see ops.h.
  *
- * front_visits.h has the pass over visits, front_claims.h how keys that are to be inserted claim tickets.
+ * front_visits.h has the pass over visits, front_claims.h how keys that are to be inserted claim tickets and write their pairs.
  */
 #include "tables/instance.h"
 
@@ -60,28 +61,28 @@
 /*
  * A key's *mark*, and what is known of a ticket, as bits of a word:
  *
- *     63         62        61..56   55..48   47..12  11..6  5..0
- *                          lines    ticket           part   first     a mark
- *     goes on    claimed   lines    ticket   address ....... first    a line, as visits have it at first
- *     goes on    claimed   lines    ticket   address .............    a ticket, as visits have it then
- *                          lines             address .............    of a look-on: its last line
+ *     63         61..56   55..48   47..12  11..6  5..0
+ *                lines    ticket           part   first     a mark
+ *     goes on    lines    ticket   address ....... first    a line, as visits have it at first
+ *     goes on    lines    ticket   address .............    a ticket, as visits have it then
+ *                lines    ticket   address .............    a ticket that has been claimed
+ *                lines             address .............    of a look-on: its last line
  *
  *     first      the number, in its line, of the ticket with which the key's path begins
  *     part       the number of the key's part
  *     address    of a line, which is a multiple of 64, or of the ticket that is the key's, or seems to be
  *     ticket     what that is when it is ready
  *     lines      how many lines of the path lie before this one
- *     claimed    the ticket has been claimed for the key
  *     goes on    the path goes on behind the line
  */
 #define BH_ST_ADDRESS ((1ull << 48) - 1)
 #define BH_ST_PART_SHIFT 6
 #define BH_ST_TICKET_SHIFT 48
+#define BH_ST_TICKET (255ull << BH_ST_TICKET_SHIFT)
 #define BH_ST_LINES_SHIFT 56
 #define BH_ST_LINES_MASK 63u
 /* What visits take from a mark: all but its part. */
 #define BH_ST_VISITED (~(uint64_t)((BH_ST_PARTS_MOST - 1) << BH_ST_PART_SHIFT))
-#define BH_ST_CLAIMED (1ull << 62)
 #define BH_ST_GOES_ON (1ull << 63)
 
 #if BH_ST_PARTS_MOST > 64 || (BH_ST_PARTS_MOST & (BH_ST_PARTS_MOST - 1))
@@ -110,6 +111,22 @@ BH_FN uint64_t bh_st_bounded(uint32_t words, uint64_t *ends)
 {
     *ends = words < BH_ST_WORDS;
     return ((2ull << (8 * words + 7) % 64) - 1) | (*ends - 1);
+}
+
+/* The same for keys with these bounds and marks. */
+BH_FN bh_vec bh_st_bounded_all(bh_vec bounds, bh_vec marks, bh_vec *ends)
+{
+    const bh_vec lines =
+        bh_vec_and(bh_vec_right(marks, BH_ST_LINES_SHIFT), bh_vec_all(BH_ST_LINES_MASK));
+    const bh_vec words = bh_vec_subtract(bounds, bh_vec_left(lines, 3));
+    const bh_vec seven = bh_vec_all(BH_ST_WORDS - 1);
+    /* Differences that are negative have the highest bit. */
+    const bh_vec behind = bh_vec_right(bh_vec_subtract(seven, words), 63);
+    const bh_vec cut = bh_vec_left(bh_vec_subtract(seven, words), 3);
+
+    *ends = bh_vec_xor(behind, bh_vec_all(1));
+    return bh_vec_right_by(bh_vec_all(~0ull),
+                           bh_vec_and(cut, bh_vec_subtract(behind, bh_vec_all(1))));
 }
 
 /* The tickets of a line that are on the path, as met; `fresh` are fresh. *ends receives whether the path ends here: not 0. */
@@ -160,10 +177,11 @@ BH_FN bh_vec bh_st_not_zero(bh_vec words)
     return bh_vec_right(bh_vec_or(words, bh_vec_subtract(bh_vec_all(0), words)), 63);
 }
 
-/* How lines of the board, or slots, are asked for: once, also where they come from beyond the caches. */
-BH_FN bh_asks bh_st_asks(int to_write)
+/* How lines of the board, or slots, are asked for. Those that come from beyond the caches come to the second one; slots that an
+ * operation may change are asked for again, a group before they are visited (docs/decisions/0035). */
+BH_FN bh_asks bh_st_asks(int to_write, uint32_t hints)
 {
-    return to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
+    return hints & BH_HINT_FAR ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
 }
 
 /* Asks for a group of lines, or for fewer. */
@@ -184,7 +202,9 @@ BH_FN void bh_st_ask_some(const uint64_t *at, uint32_t count, bh_asks how)
 /* The same with as few branches. */
 BH_FN void bh_st_ask_all(const uint64_t *at, uint32_t count, bh_asks how)
 {
-    if (how == BH_ASKS_TO_WRITE)
+    if (how == BH_ASKS_FAR)
+        bh_st_ask_some(at, count, BH_ASKS_FAR);
+    else if (how == BH_ASKS_TO_WRITE)
         bh_st_ask_some(at, count, BH_ASKS_TO_WRITE);
     else
         bh_st_ask_some(at, count, BH_ASKS_TO_READ);
@@ -220,8 +240,7 @@ typedef struct BH_ST(group) {
 typedef struct BH_ST(seen) {
     uint64_t fresh[BH_FRONT_GROUP]; /* tickets, in the order of the line */
     uint64_t same[BH_FRONT_GROUP];
-    uint64_t bounded[BH_FRONT_GROUP]; /* once keys have been erased: see bh_st_bounded */
-    uint64_t ends[BH_FRONT_GROUP];
+    uint64_t words[BH_FRONT_GROUP]; /* of the path, once keys have been erased: its bound */
 } BH_ST(seen);
 
 /* Keys that look on. */
@@ -238,13 +257,17 @@ typedef struct BH_ST(look_ons) {
  *     slot       the tickets of a line that may be the key's, as met    address of the slot of the first of these
  *     ticket     the line, and more                                     that ticket, and more
  *     rest       the origin, unless the table has one part              the other tickets, counted from that one on
+ *
+ * From the end of the arrays on downwards: `claims` keys that have claimed tickets, and whose pairs are to be written. They have
+ * the address of their slot, which has been asked for, that ticket, and, once keys have been erased, as their rest the address
+ * of their lock, which is held.
  */
 typedef struct BH_ST(visits) {
     uint64_t slot[BH_ST_ROOM];
     uint64_t ticket[BH_ST_ROOM];
     uint64_t rest[BH_ST_ROOM];
     uint32_t name[BH_ST_ROOM];
-    uint32_t count, asked;
+    uint32_t count, asked, claims;
 } BH_ST(visits);
 
 /* A slice on its way through the front. */
@@ -253,6 +276,9 @@ typedef struct BH_ST(front_state) {
     bh__slice slice; /* a copy: nobody else can point to it */
     uint32_t total;  /* elements */
     bh_asks asks_board, asks_slots;
+    const void *given;                      /* values of the elements that are written, or 0 */
+    uint64_t origin;                        /* of the first part */
+    int asks_stamps;                        /* wide pairs are read, and keys may have been erased */
     uint32_t hashed, fetched, aimed, asked; /* elements that have taken the step */
     uint16_t *left;                         /* names of elements that are left to the window */
     uint32_t lefts;                         /* how many */
@@ -294,6 +320,21 @@ BH_FN void BH_ST(add_visit)(BH_ST(front_state) * f, uint64_t set, uint64_t line,
     v->name[v->count++] = name;
 }
 
+/* A key has claimed a ticket, whose slot is at `slot`: its pair is to be written. `claims` others came before. */
+BH_FN void BH_ST(put_claim)(BH_ST(visits) * v, uint32_t claims, uint64_t slot, uint64_t ticket,
+                            uint32_t name, bh_asks how)
+{
+    const uint32_t place = BH_ST_ROOM - 1 - claims;
+
+    v->slot[place] = slot;
+    v->ticket[place] = ticket;
+    v->name[place] = name;
+    if (how == BH_ASKS_FAR)
+        bh_ask(bh_st_at(slot), BH_ASKS_FAR);
+    else
+        bh_ask(bh_st_at(slot), BH_ASKS_TO_WRITE);
+}
+
 BH_FN void BH_ST(add_look_on)(BH_ST(look_ons) * list, uint64_t from, uint32_t name)
 {
     list->from[list->count] = from;
@@ -308,8 +349,7 @@ BH_FN void BH_ST(ask_for_slots)(BH_ST(front_state) * f, uint32_t end)
     uint64_t *const rests = v->rest + v->asked;
     const uint32_t left = end - v->asked;
     const uint32_t count = left < BH_FRONT_GROUP ? left : BH_FRONT_GROUP;
-    const bh_vec in_line = bh_vec_all(BH_ST_LINE - 1),
-                 one = bh_vec_all(BH_ST(origin_of)(f->geometry->part));
+    const bh_vec in_line = bh_vec_all(BH_ST_LINE - 1), one = bh_vec_all(f->origin);
     uint64_t met[BH_FRONT_GROUP];
     uint32_t i;
 
@@ -331,6 +371,9 @@ BH_FN void BH_ST(ask_for_slots)(BH_ST(front_state) * f, uint32_t end)
         bh_vec_store64(rests + i, bh_vec_right_by(rest, skipped));
     }
     bh_st_ask_all(slot, count, f->asks_slots);
+    if (f->asks_stamps)
+        for (i = 0; i < count; i++)
+            bh_bring(bh_st_stamp_of(f->geometry, ticket[i] & BH_ST_ADDRESS));
     v->asked += count;
 }
 
@@ -381,6 +424,8 @@ BH_FN void BH_ST(gather_group)(const BH_ST(front_state) * f, uint32_t first, BH_
 
     group->members = left < BH_FRONT_GROUP ? (1u << left) - 1 : BH_FRONT_ALL;
     bh_keys_ahead(keys, BH_KEY_BYTES, left);
+    if (f->given)
+        bh_keys_ahead((const BH_VALUE *)f->given + first, BH_VALUE_BYTES, left);
     for (i = 0; i < BH_FRONT_GROUP; i++)
         group->name[i] = first + i;
     if (f->slice.listed || left < BH_FRONT_GROUP) {
@@ -480,23 +525,23 @@ BH_FN void BH_ST(look_at_lines)(const BH_ST(group) * group, uint32_t kind, int t
         seen->fresh[i] = bh_line_match8(board, 0);
         seen->same[i] = bh_st_same(board, bh_st_ready_of(mark + i), kind, turnover);
         if (turnover)
-            seen->bounded[i] = bh_st_bounded(bh_load8(bh_st_at(group->bound[i])) -
-                                                 bh_st_lines_of(mark[i]) * BH_ST_WORDS,
-                                             &seen->ends[i]);
+            seen->words[i] = bh_load8(bh_st_at(group->bound[i]));
     }
 }
 
 #include "tables/stadium/front_claims.h"
 
-/* Says where the keys of a group go on whose lines have been seen. */
+/* Says where the keys of a group go on whose lines have been seen: the first of their paths, or further ones. */
 BH_FN void BH_ST(settle_lines)(BH_ST(front_state) * f, const BH_ST(group) * group, uint32_t kind,
-                               int turnover)
+                               int turnover, int looks_on)
 {
-    uint64_t set[BH_FRONT_GROUP], to[BH_FRONT_GROUP], fresh[BH_FRONT_GROUP];
+    const int in_words = BH_OP_INSERTS(kind) && !turnover && !looks_on;
+    uint64_t set[BH_FRONT_GROUP], to[BH_FRONT_GROUP];
+    BH_ST(words) words;
     const uint64_t *const line = group->line, *const mark = group->mark;
     const BH_ST(seen) *const seen = &f->seen;
     BH_ST(visits) *const v = &f->visits;
-    uint32_t open = BH_FRONT_ALL, on = 0, ended, i;
+    uint32_t open = BH_FRONT_ALL, on = 0, later = 0, ended, i;
 
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_vec marks = bh_vec_load64(mark + i);
@@ -508,15 +553,29 @@ BH_FN void BH_ST(settle_lines)(BH_ST(front_state) * f, const BH_ST(group) * grou
         bh_vec ends = free, same = bh_vec_rotate(bh_vec_load64(seen->same + i), first), goes_on;
 
         if (turnover) {
-            path = bh_vec_and(path, bh_vec_load64(seen->bounded + i));
-            ends = bh_vec_or(ends, bh_vec_load64(seen->ends + i));
+            bh_vec in_line;
+
+            path = bh_vec_and(path,
+                              bh_st_bounded_all(bh_vec_load64(seen->words + i), marks, &in_line));
+            ends = bh_vec_or(ends, in_line);
         }
         same = bh_vec_and(same, path);
         goes_on = bh_vec_xor(bh_st_not_zero(ends), bh_vec_all(1));
         bh_vec_store64(set + i, same);
         bh_vec_store64(to + i, bh_vec_or(from, bh_vec_left(goes_on, 63)));
         if (BH_OP_INSERTS(kind))
-            bh_vec_store64(fresh + i, free);
+            bh_vec_store64(words.fresh + i, free);
+        if (in_words) {
+            const bh_vec word = bh_vec_add(bh_vec_load64(line + i), first);
+            const bh_vec origin =
+                f->geometry->parts == 1 ? bh_vec_all(f->origin) : bh_vec_load64(group->origin + i);
+
+            bh_vec_store64(words.word + i, word);
+            bh_vec_store64(words.ticket + i,
+                           bh_vec_or(word, bh_vec_and(marks, bh_vec_all(BH_ST_TICKET))));
+            bh_vec_store64(words.slot + i, bh_vec_add(origin, bh_vec_left(word, BH_ST_SHIFT)));
+            later |= bh_vec_zeros(bh_vec_and(free, bh_vec_all(255))) << i;
+        }
         open ^= bh_vec_zeros(same) << i;
         on |= bh_vec_zeros(bh_vec_or(same, ends)) << i;
     }
@@ -538,10 +597,14 @@ BH_FN void BH_ST(settle_lines)(BH_ST(front_state) * f, const BH_ST(group) * grou
         (&f->look_ons, line[i] | (mark[i] >> BH_ST_LINES_SHIFT << BH_ST_LINES_SHIFT),
          group->name[i]);
     }
-    for (; ended; ended &= ended - 1) {
-        i = bh_first(ended);
-        BH_ST(insert_at_end)(f, kind, line[i], mark[i], fresh[i], group->name[i], turnover);
+    if (in_words && f->slice.room >= BH_FRONT_GROUP) {
+        BH_ST(claim_in_words)(f, &words, group->name, ended & ~later);
+        ended &= later;
     }
+    if (ended && turnover)
+        BH_ST(insert_ended_old)(f, kind, group, words.fresh, ended);
+    else if (ended)
+        BH_ST(insert_ended)(f, kind, group, words.fresh, ended, 0);
 }
 
 /* The pass over the keys from `first` to `end`. A group is settled a turn after it has been looked at. The first slots are asked
@@ -557,7 +620,7 @@ BH_FN void BH_ST(look_at_keys)(BH_ST(front_state) * f, uint32_t first, uint32_t 
             BH_ST(bring_lines)(f, at, ahead, turnover);
         if (at > first)
             BH_ST(settle_lines)
-        (f, &f->ring[bh_front_place(at - BH_FRONT_GROUP)], kind, turnover);
+        (f, &f->ring[bh_front_place(at - BH_FRONT_GROUP)], kind, turnover, 0);
         if (at < end)
             BH_ST(look_at_lines)(&f->ring[bh_front_place(at)], kind, turnover, &f->seen);
         if (f->visits.asked < BH_ST_SLOTS_AHEAD &&
@@ -569,7 +632,8 @@ BH_FN void BH_ST(look_at_keys)(BH_ST(front_state) * f, uint32_t first, uint32_t 
 /* --- looking on --------------------------------------------------------------------------------------- */
 
 /* Of insertions, one key looks on alone: at its line again behind a ticket that was not its own. (Another ticket may have been
- * claimed since, for the same key.) */
+ * claimed since, for the same key.) If it claims a ticket its pair is written at once: claims, which come from the end of the
+ * list, must not meet the visits that this pass has not seen yet. */
 BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, uint64_t ticket,
                                        uint32_t name, int turnover)
 {
@@ -584,8 +648,13 @@ BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, ui
     const bh_line board = bh_line_load(bh_st_at(line));
     const uint64_t fresh = bh_st_as_met(bh_line_match8(board, 0), first);
     const uint64_t behind = ~1ull << (at - first) % BH_ST_LINE;
-    const uint32_t words =
-        turnover ? bh_load8(bh_st_at(part->bounds + bh_hash_range(h.one, part->units))) : 0;
+    const BH_ST(ending) e = {line,
+                             mark,
+                             BH_ST(origin_of)(part),
+                             part->bounds + bh_hash_range(h.one, part->units),
+                             bh_st_lock_at(g, h.two),
+                             name};
+    const uint32_t words = turnover ? bh_load8(bh_st_at(e.bound)) : 0;
     uint64_t ends, left;
 
     left = bh_st_on_path(fresh, turnover, words - (uint32_t)lines * BH_ST_WORDS, &ends) & behind &
@@ -593,7 +662,7 @@ BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, ui
     if (left)
         BH_ST(add_visit)(f, left, line | (ends ? 0 : BH_ST_GOES_ON), mark, name);
     else if (ends)
-        BH_ST(insert_at_end)(f, kind, line, mark, fresh, name, turnover);
+        BH_ST(insert_at_end)(f, kind, &e, fresh, turnover, 1);
     else
         BH_ST(add_look_on)(&f->look_ons, line | lines << BH_ST_LINES_SHIFT, name);
 }
@@ -675,7 +744,7 @@ BH_FN void BH_ST(look_on_all)(BH_ST(front_state) * f, uint32_t kind, int turnove
         for (; gathered < end && gathered <= at + ahead; gathered += BH_FRONT_GROUP)
             BH_ST(gather_on)(f, gathered, end, BH_ST(group_on)(f, gathered));
         if (at)
-            BH_ST(settle_lines)(f, BH_ST(group_on)(f, at - BH_FRONT_GROUP), kind, turnover);
+            BH_ST(settle_lines)(f, BH_ST(group_on)(f, at - BH_FRONT_GROUP), kind, turnover, 1);
         if (at < end)
             BH_ST(look_at_lines)(BH_ST(group_on)(f, at), kind, turnover, &f->seen);
     }
@@ -705,21 +774,28 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
     f.geometry = (const bh_st_geometry *)shared->geometry;
     f.slice = *shared;
     f.total = shared->listed ? shared->listed : shared->count;
-    f.asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind));
-    f.asks_slots = bh_st_asks(kind != BH_FIND);
+    f.asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), shared->hints);
+    f.asks_slots = bh_st_asks(kind != BH_FIND, shared->hints);
+    f.given = BH_VALUE_BYTES && !BH_OP_KEEPS(kind) && !BH_OP_ERASES(kind) ? shared->values : 0;
+    f.asks_stamps = BH_VALUE_BYTES && !BH_ST_IS_NARROW && turnover && BH_OP_KEEPS(kind) &&
+                    BH_OP_WRITES(kind) && f.slice.values_out;
+    f.origin = BH_ST(origin_of)(f.geometry->part);
     f.hashed = f.fetched = f.aimed = f.asked = 0;
     f.left = shared->list;
     f.lefts = 0;
-    f.visits.count = f.visits.asked = f.look_ons.count = 0;
+    f.visits.count = f.visits.asked = f.visits.claims = f.look_ons.count = 0;
     if (f.slice.outcomes && !BH_OP_INSERTS(kind))
         BH_ST(say_missing)(&f.slice);
     for (first = 0; first < f.total; first = end) {
         end = f.total - first < block ? f.total : first + block;
         BH_ST(look_at_keys)(&f, first, end, kind, turnover);
         do {
+            if (BH_OP_INSERTS(kind))
+                BH_ST(write_pairs)(&f, kind, turnover);
             BH_ST(visit_all)(&f, kind, turnover);
             BH_ST(look_on_all)(&f, kind, turnover);
-        } while (f.visits.count + f.look_ons.count > (end < f.total ? BH_ST_CARRIED : 0));
+        } while (f.visits.count + f.visits.claims + f.look_ons.count >
+                 (end < f.total ? BH_ST_CARRIED : 0));
     }
     shared->room = f.slice.room;
     shared->inserted = f.slice.inserted;
@@ -729,8 +805,7 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
 }
 
 /* Whether elements of a slice, which do `kind`, are for the front: they are many, and the table's board is as it is by
- * default. While keys may have been erased, a wide pair that is only read needs its stamp; the first erasure needs the
- * policy. */
+ * default. The first erasure needs the policy. */
 BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
 {
     const bh_st_geometry *g = (const bh_st_geometry *)slice->geometry;
@@ -738,7 +813,7 @@ BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
     if ((slice->listed ? slice->listed : slice->count) < BH_FRONT_LEAST || !BH_BRINGS || g->far ||
         g->by_slot || g->width != 8 || g->group != 8 || BH_ST_WORDS != 8)
         return 0;
-    return g->turnover ? BH_ST_IS_NARROW || !BH_OP_KEEPS(kind) : !BH_OP_ERASES(kind);
+    return g->turnover || !BH_OP_ERASES(kind);
 }
 
 /* The front for each operation that tables are made for, and for others. Functions of their own: the state lies on the stack only

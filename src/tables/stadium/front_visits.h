@@ -6,24 +6,6 @@
  * operations visit one slot after the other, because what they do to a slot another of them may have to see.
  */
 
-/* The pair of a key for which a ticket has been claimed is written. */
-BH_FN void BH_ST(put_pair)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot, uint64_t ticket,
-                           uint32_t name, int turnover)
-{
-    const BH_KEY key = BH_ST(key_of)(f, name);
-
-    BH_ST(store)(slot, key, (BH_VALUE)bh_given(&f->slice, kind, BH_VALUE_BYTES, name));
-    bh_store8(bh_st_at(ticket & BH_ST_ADDRESS), (uint8_t)bh_st_ticket_of(ticket));
-    if (turnover) {
-        const bh_hash h = bh_hash_key(key, &f->geometry->seed);
-
-        bh_st_unlock(bh_st_lock_of(f->geometry, &h));
-    }
-    f->slice.inserted++;
-    if (f->slice.outcomes)
-        f->slice.outcomes[name] = BH_INSERTED;
-}
-
 /* Writes the answers of a group of lookups. Mostly all keys were found; others have been said to be missing already. */
 BH_FN void BH_ST(answer)(const bh__slice *slice, const uint32_t *names, uint32_t members,
                          uint32_t found, const BH_VALUE *values)
@@ -61,6 +43,31 @@ typedef struct BH_ST(slots) {
     uint64_t now[BH_FRONT_GROUP]; /* what its ticket is now */
 } BH_ST(slots);
 
+/* Once keys have been erased, the key and the value of a wide pair are read between begin_reading and is_changed, which comes after
+ * another look at the ticket: see ops.h. */
+typedef struct BH_ST(reading) {
+    const unsigned char *stamp;
+    uint64_t stamped;
+    uint32_t ready;
+} BH_ST(reading);
+
+BH_FN BH_ST(reading) BH_ST(begin_reading)(const bh_st_geometry *g, uint64_t ticket)
+{
+    const uint64_t at = ticket & BH_ST_ADDRESS;
+    BH_ST(reading) reading;
+
+    reading.stamp = bh_st_stamp_of(g, at);
+    reading.stamped = bh_load64(reading.stamp);
+    reading.ready = bh_load8(bh_st_at(at));
+    return reading;
+}
+
+BH_FN int BH_ST(is_changed)(const BH_ST(reading) * reading, uint64_t ticket)
+{
+    return reading->ready != bh_st_ticket_of(ticket) ||
+           bh_load64(reading->stamp) != reading->stamped;
+}
+
 /* Lookups: looks at the slots of the group that begins with the `at`-th visit, and at their tickets again, unless no ticket
  * changes that is ready. */
 BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, uint32_t at, int turnover,
@@ -70,11 +77,16 @@ BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, uint32_t at, int turnove
     const uint64_t *const slots = v->slot + at, *const tickets = v->ticket + at;
     const uint32_t *const names = v->name + at;
     const int answers = BH_VALUE_BYTES && f->slice.values_out;
+    const int stamped = turnover && answers && !BH_ST_IS_NARROW;
     uint32_t i;
 
 #pragma GCC unroll 8
     for (i = 0; i < BH_FRONT_GROUP; i++) {
         const BH_KEY key = BH_ST(key_of)(f, names[i]);
+        BH_ST(reading) reading;
+
+        if (stamped)
+            reading = BH_ST(begin_reading)(f->geometry, tickets[i]);
 
         if (BH_ST_IS_PAIR) {
             seen->keys[i] = key;
@@ -86,6 +98,8 @@ BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, uint32_t at, int turnove
         }
         if (turnover)
             seen->now[i] = bh_load8(bh_st_at(tickets[i] & BH_ST_ADDRESS));
+        if (stamped && BH_ST(is_changed)(&reading, tickets[i]))
+            seen->now[i] = 0;
     }
 }
 
@@ -191,17 +205,25 @@ BH_FN int BH_ST(keep_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t sl
                               uint32_t name, int turnover)
 {
     const int answers = BH_VALUE_BYTES && BH_OP_WRITES(kind) && f->slice.values_out;
+    const int stamped = turnover && answers && !BH_ST_IS_NARROW;
     const uint64_t pair = BH_ST_IS_PAIR && answers ? bh_load64(bh_st_at(slot)) : 0;
     BH_VALUE value = 0;
+    BH_ST(reading) reading;
 
+    if (stamped)
+        reading = BH_ST(begin_reading)(f->geometry, ticket);
     if (BH_ST_IS_PAIR && answers) {
         if (bh_pair_key(pair) != BH_ST(key_of)(f, name))
             return 0;
         value = (BH_VALUE)bh_pair_value(pair);
     } else if (answers) {
+        if (stamped && BH_LOAD_KEY(bh_st_at(slot)) != BH_ST(key_of)(f, name))
+            return 0;
         value = BH_LOAD_VALUE(BH_ST(value_of)(slot));
     }
     if (turnover && bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket))
+        return 0;
+    if (stamped && BH_ST(is_changed)(&reading, ticket))
         return 0;
     if (answers)
         ((BH_VALUE *)f->slice.values_out)[name] = value;
@@ -215,10 +237,8 @@ BH_FN void BH_ST(visit_slot)(BH_ST(front_state) * f, uint32_t kind, uint32_t at,
     const uint64_t slot = v->slot[at], ticket = v->ticket[at];
     const uint32_t name = v->name[at];
 
-    if (BH_OP_INSERTS(kind) && (ticket & BH_ST_CLAIMED)) {
-        BH_ST(put_pair)(f, kind, slot, ticket, name, turnover);
-    } else if (BH_OP_INSERTS(kind) && !turnover &&
-               bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket)) {
+    if (BH_OP_INSERTS(kind) && !turnover &&
+        bh_load8(bh_st_at(ticket & BH_ST_ADDRESS)) != bh_st_ticket_of(ticket)) {
         BH_ST(leave)(f, name); /* it was claimed, and is still */
     } else if (BH_LOAD_KEY(bh_st_at(slot)) != BH_ST(key_of)(f, name)) {
         if (BH_OP_INSERTS(kind))
@@ -276,6 +296,8 @@ BH_FN void BH_ST(visit_to_change)(BH_ST(front_state) * f, uint32_t end, uint32_t
         next = end - at < BH_FRONT_GROUP ? end : at + BH_FRONT_GROUP;
         while (v->asked < end && v->asked <= at + BH_ST_SLOTS_AHEAD)
             BH_ST(ask_for_slots)(f, end);
+        if (f->asks_slots == BH_ASKS_FAR && next < v->asked)
+            bh_st_ask_some(v->slot + next, v->asked - next, BH_ASKS_OWN);
         for (i = at; i < next; i++)
             BH_ST(visit_slot)(f, kind, i, turnover);
     }
