@@ -4,9 +4,11 @@
  * last slot, erased tickets that are used again and that compacting makes fresh, parts that grow one by one, and
  * budgets. What holds for every design is in contract.c.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/play.h"
 #include "support/tables.h"
 
@@ -294,13 +296,125 @@ static void within_a_budget(void **state)
     }
 }
 
+/* Sets the keys of a batch to such that have the same ticket, and whose paths begin with the same line. */
+static void find_keys_of_one_line(const bh_st_geometry *g, batch *keys)
+{
+    uint64_t key = 0;
+
+    for (uint64_t i = 0; i < keys->n; key++) {
+        const bh_hash h = bh_hash_key(key, &g->seed);
+
+        if (bh_st_ready(g, &h) == 7 && bh_hash_range(h.one, g->part->units) == 1) {
+            batch_set(keys, i, key, i);
+            i++;
+        }
+    }
+}
+
+/* The same, but two and two have paths that begin with the same word: the one is in the first half of the batch, the other in the
+ * second. */
+static void find_keys_of_one_ticket(const bh_st_geometry *g, batch *keys)
+{
+    const uint64_t half = keys->n / 2;
+    unsigned char *found = test_allocate(g->part->units * BH_ST_WORDS);
+    uint64_t key = 0, firsts = 0, seconds = 0;
+
+    memset(found, 0, g->part->units * BH_ST_WORDS);
+    for (; seconds < half; key++) {
+        const bh_hash h = bh_hash_key(key, &g->seed);
+        unsigned char *const word =
+            found + bh_hash_range(h.one, g->part->units) * BH_ST_WORDS + h.two % BH_ST_WORDS;
+
+        if (bh_st_ready(g, &h) == 7 && *word == 0 && firsts < half) {
+            batch_set(keys, firsts, key, firsts);
+            firsts++;
+            *word = 1;
+        } else if (bh_st_ready(g, &h) == 7 && *word == 1) {
+            batch_set(keys, half + seconds, key, half + seconds);
+            seconds++;
+            *word = 2;
+        }
+    }
+    free(found);
+}
+
+static void check_values(bh_table *table, batch *keys)
+{
+    check_status(batch_call(table, BH_FIND, keys), BH_OK);
+    batch_check_all(keys, BH_FOUND);
+    for (uint64_t i = 0; i < keys->n; i++) {
+        check(batch_value(keys, i) == i, "key %llu has value %llu", (unsigned long long)i,
+              (unsigned long long)batch_value(keys, i));
+        batch_set_value(keys, i, i);
+    }
+}
+
+/* Someone who knows the seed sends keys that all have the same ticket: each of them must be told from all others by looking at
+ * slots. First each meets one other when it is inserted, then hundreds. */
+static void keys_of_one_ticket(void **state)
+{
+    const test_widths widths = {8, 8};
+    const uint64_t n = 1000, half = n / 2, others = 3000;
+
+    (void)state;
+    for (int line = 0; line <= 1; line++) {
+        bh_table_options options = options_of(widths, n + others);
+        batch keys = batch_new(8, 8, n), some = batch_new(8, 8, half);
+        bh_table *table = NULL;
+        const bh_st_geometry *g = NULL;
+
+        options.seed = 5;
+        options.seed_fixed = 1;
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        g = table->policy->geometry(table);
+        check(g->parts == 1, "the table has %u parts", g->parts);
+        if (line) {
+            find_keys_of_one_line(g, &keys);
+            play_call(table, widths, BH_INSERT, 0, others, BH_INSERTED);
+        } else {
+            find_keys_of_one_ticket(g, &keys);
+        }
+        for (uint64_t i = 0; i < half; i++) {
+            batch_set(&some, i, batch_key(&keys, i), 0);
+        }
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        batch_check_all(&some, BH_INSERTED);
+        for (uint64_t i = 0; i < half; i++) {
+            batch_set(&some, i, batch_key(&keys, half + i), half + i);
+        }
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        batch_check_all(&some, BH_INSERTED);
+        (void)check_board(table);
+        check_status(batch_call(table, BH_INSERT, &keys), BH_OK);
+        batch_check_all(&keys, BH_ASSIGNED);
+        check_values(table, &keys);
+        check_status(batch_call(table, BH_ERASE, &some), BH_OK);
+        batch_check_all(&some, BH_ERASED);
+        check_status(batch_call(table, BH_FIND, &some), BH_OK);
+        batch_check_all(&some, BH_MISSING);
+        check_status(batch_call(table, BH_INSERT, &some), BH_OK);
+        batch_check_all(&some, BH_INSERTED);
+        (void)check_board(table);
+        check_values(table, &keys);
+        if (line) {
+            play_call(table, widths, BH_FIND, 0, others, BH_FOUND);
+        }
+        check(table_stats(table).keys == n + (line ? others : 0), "%llu keys are there",
+              (unsigned long long)table_stats(table).keys);
+        batch_free(&keys);
+        batch_free(&some);
+        bh_table_destroy(table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tickets_of_every_size), cmocka_unit_test(wrong_options_are_named),
         cmocka_unit_test(the_last_slot),         cmocka_unit_test(erased_tickets),
         cmocka_unit_test(grows_and_shrinks),     cmocka_unit_test(reserved_is_enough),
-        cmocka_unit_test(within_a_budget)};
+        cmocka_unit_test(within_a_budget),       cmocka_unit_test(keys_of_one_ticket)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, stadium_start, stadium_end))
