@@ -35,13 +35,14 @@
 #ifndef BH_TABLES_STADIUM_FRONT_BOARD_H
 #define BH_TABLES_STADIUM_FRONT_BOARD_H
 
-/* Keys of a block. Keys that have claimed tickets with locks held hold these until their visits, which may come in the next
- * block: then blocks are shorter. */
+/* Keys of a block. Keys that have claimed tickets with locks held hold these until their pairs are written, which may be in the
+ * next block: then blocks are shorter. */
 #define BH_ST_BLOCK (BH_SLICE_MOST < 320u ? BH_SLICE_MOST + 0u : 320u)
 #define BH_ST_BLOCK_LOCKED (BH_ST_BLOCK < 128u ? BH_ST_BLOCK : 128u)
 
 /* Keys that may still be on their way when the next block begins; and places of a list: for these, for those of a block,
- * and a group that is written whole. (The front's state is on the stack, of which a call may take 64 KiB in all: this makes
+ * and a group that is written whole. All lists together never have more keys than that, so visits and claims, which grow
+ * from both ends of the same arrays, do not meet. (The front's state is on the stack, of which a call may take 64 KiB in all: this makes
  * it 29 KiB; an ordered mixed call has 34 KiB besides.) */
 #define BH_ST_CARRIED (BH_ST_BLOCK / 4)
 #define BH_ST_ROOM (BH_ST_CARRIED + BH_ST_BLOCK + BH_FRONT_GROUP)
@@ -177,14 +178,14 @@ BH_FN bh_vec bh_st_not_zero(bh_vec words)
     return bh_vec_right(bh_vec_or(words, bh_vec_subtract(bh_vec_all(0), words)), 63);
 }
 
-/* How lines of the board, or slots, are asked for. Those that come from beyond the caches come to the second one; slots that an
- * operation may change are asked for again, a group before they are visited (docs/decisions/0035). */
+/* How lines of the board, or slots, are asked for. Those that come from memory come to the second-level cache. Slots that are visited
+ * to be changed are asked for again a group before that; slots of claims are not (docs/decisions/0035). */
 BH_FN bh_asks bh_st_asks(int to_write, uint32_t hints)
 {
     return hints & BH_HINT_FAR ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
 }
 
-/* Asks for a group of lines, or for fewer. */
+/* Asks for a group of lines, or for `count` where these are fewer. */
 BH_FN void bh_st_ask_some(const uint64_t *at, uint32_t count, bh_asks how)
 {
     uint32_t i;

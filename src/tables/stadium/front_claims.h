@@ -57,7 +57,8 @@ BH_FN void BH_ST(take_slot)(BH_ST(front_state) * f, uint32_t kind, const BH_ST(e
     BH_ST(put_claim)(v, v->claims++, slot, ticket, e->name, f->asks_slots);
 }
 
-/* The ticket at an address, the `steps`-th word of the path of whose key has it, and which is `was`, fresh or erased, is claimed. */
+/* The ticket at an address is claimed if it still is `was`, fresh or erased. Its word is the `steps`-th of the key's path, whose bound
+ * is at `bound`. Answers whether it has been claimed. */
 BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, const BH_ST(ending) * e, uint64_t bound,
                               uint64_t at, uint32_t steps, uint32_t was)
 {
@@ -76,7 +77,7 @@ BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, const BH_ST(ending) * e, u
     return 1;
 }
 
-/* The address of the bound of the path of a key of which no group has it. */
+/* The address of the bound of a key's path, where the group does not have it. */
 BH_FN_RARE uint64_t BH_ST(bound_of)(const BH_ST(front_state) * f, uint32_t name)
 {
     const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &f->geometry->seed);
@@ -110,7 +111,7 @@ typedef struct BH_ST(words) {
     uint64_t fresh[BH_FRONT_GROUP]; /* tickets of the line, as met */
 } BH_ST(words);
 
-/* The same for keys of a group whose first fresh ticket is in the first word of their path, so that no bound need be raised. There
+/* claim_fresh_ticket for keys of a group whose first fresh ticket is in the first word of their path, so that no bound need be raised. There
  * is room for all. (A function of its own: gcc would have no registers left for the loop.) */
 BH_FN_RARE void BH_ST(claim_in_words)(BH_ST(front_state) * f, const BH_ST(words) * words,
                                       const uint32_t *names, uint32_t keys)
@@ -204,7 +205,8 @@ BH_FN_RARE int BH_ST(find_hole)(const BH_ST(front_state) * f, uint32_t name, BH_
     return 0;
 }
 
-/* The same where the path is one line without a ticket of the key's: answers 0 where it is not. */
+/* The same where the path is one line without a ticket of the key's, and the line has a free ticket: answers 0 where that is not
+ * so. */
 BH_FN int BH_ST(find_hole_in_line)(const BH_ST(ending) * e, BH_ST(hole) * hole)
 {
     const bh_line board = bh_line_load(bh_st_at(e->line));

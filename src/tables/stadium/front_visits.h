@@ -40,7 +40,8 @@ typedef struct BH_ST(slots) {
     BH_VALUE values[BH_FRONT_GROUP]; /* what is in its slot */
     uint64_t pairs
         [BH_FRONT_GROUP]; /* the pair in its slot; of wider ones, not 0: another key is there */
-    uint64_t now[BH_FRONT_GROUP]; /* what its ticket is now */
+    uint64_t
+        now[BH_FRONT_GROUP]; /* what its ticket is now; 0: the pair changed while it was read */
 } BH_ST(slots);
 
 /* Once keys have been erased, the key and the value of a wide pair are read between begin_reading and is_changed, which comes after
