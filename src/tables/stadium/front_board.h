@@ -90,8 +90,10 @@
 #error "a mark has six bits for the number of a part, which are cut out as a whole"
 #endif
 
-/* Tables with fewer locks are so small that a slot is in a cache. */
+/* Tables with fewer locks are so small that a slot is in a cache. A build for tests may want none to be. */
+#ifndef BH_ST_LOCKS_MANY
 #define BH_ST_LOCKS_MANY 32768u
+#endif
 
 /* A set of tickets of a line, a bit for each, in the order in which a path meets their words. */
 BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t first)
@@ -777,7 +779,7 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
     f.total = shared->listed ? shared->listed : shared->count;
     f.asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), shared->hints);
     f.asks_slots = bh_st_asks(kind != BH_FIND, shared->hints);
-    f.given = BH_VALUE_BYTES && !BH_OP_KEEPS(kind) && !BH_OP_ERASES(kind) ? shared->values : 0;
+    f.given = BH_VALUE_BYTES && BH_OP_READS(kind) ? shared->values : 0;
     f.asks_stamps = BH_VALUE_BYTES && !BH_ST_IS_NARROW && turnover && BH_OP_KEEPS(kind) &&
                     BH_OP_WRITES(kind) && f.slice.values_out;
     f.origin = BH_ST(origin_of)(f.geometry->part);

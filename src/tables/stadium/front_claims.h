@@ -77,12 +77,15 @@ BH_FN int BH_ST(claim_ticket)(BH_ST(front_state) * f, const BH_ST(ending) * e, u
     return 1;
 }
 
-/* The address of the bound of a key's path, where the group does not have it. */
-BH_FN_RARE uint64_t BH_ST(bound_of)(const BH_ST(front_state) * f, uint32_t name)
+/* The address of the bound of a key's path, where the group does not have it: it is that of the path's first line. */
+BH_FN uint64_t BH_ST(bound_of)(const BH_ST(front_state) * f, const BH_ST(ending) * e)
 {
-    const bh_hash h = bh_hash_key(BH_ST(key_of)(f, name), &f->geometry->seed);
-    const bh_st_part *const part = bh_st_part_of(f->geometry, &h);
+    const bh_st_part *const part = &f->geometry->part[bh_st_marked(e->mark)];
+    bh_hash h;
 
+    if (!bh_st_lines_of(e->mark))
+        return part->bounds + (e->line - part->board) / BH_ST_LINE;
+    h = bh_hash_key(BH_ST(key_of)(f, e->name), &f->geometry->seed);
     return part->bounds + bh_hash_range(h.one, part->units);
 }
 
@@ -96,7 +99,7 @@ BH_FN int BH_ST(claim_fresh_ticket)(BH_ST(front_state) * f, uint32_t kind, const
     const uint32_t steps = bh_st_lines_of(e->mark) * BH_ST_WORDS + met / 8;
 
     if (!f->slice.room ||
-        !BH_ST(claim_ticket)(f, e, steps ? BH_ST(bound_of)(f, e->name) : 0, at, steps, 0))
+        !BH_ST(claim_ticket)(f, e, steps ? BH_ST(bound_of)(f, e) : 0, at, steps, 0))
         return 0;
     BH_ST(take_slot)(f, kind, e, at, 0, at_once);
     return 1;
@@ -225,7 +228,7 @@ BH_FN int BH_ST(find_hole_in_line)(const BH_ST(ending) * e, BH_ST(hole) * hole)
 }
 
 /* Once keys have been erased: claims the first free ticket of a key's path with the key's lock held. Answers whether the key has
- * got a ticket; then the lock is held until the pair has been written. Where there are few locks that is at once: a list of keys
+ * got a ticket; the lock is held until the pair has been written. Where there are few locks that is at once: a list of keys
  * would hold many of them, and refuse each other. */
 BH_FN int BH_ST(claim_with_lock)(BH_ST(front_state) * f, uint32_t kind, const BH_ST(ending) * e,
                                  int at_once)

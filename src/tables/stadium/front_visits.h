@@ -298,7 +298,14 @@ BH_FN void BH_ST(visit_to_change)(BH_ST(front_state) * f, uint32_t end, uint32_t
         while (v->asked < end && v->asked <= at + BH_ST_SLOTS_AHEAD)
             BH_ST(ask_for_slots)(f, end);
         if (f->asks_slots == BH_ASKS_FAR && next < v->asked)
-            bh_st_ask_some(v->slot + next, v->asked - next, BH_ASKS_OWN);
+            bh_st_ask_some(v->slot + next, v->asked - next,
+                           BH_ASKS_OWN); /* of more than a group: the next one */
+        if (next - at == BH_FRONT_GROUP) {
+#pragma GCC unroll 8
+            for (i = 0; i < BH_FRONT_GROUP; i++)
+                BH_ST(visit_slot)(f, kind, at + i, turnover);
+            continue;
+        }
         for (i = at; i < next; i++)
             BH_ST(visit_slot)(f, kind, i, turnover);
     }
