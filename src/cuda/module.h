@@ -64,7 +64,7 @@ typedef struct bh__cuda_done {
     uint32_t resumed; /* in the host's copy: stages that had been held back have been launched */
     uint64_t stalled_count;
     uint64_t parked_count[2]; /* of the kernels' own lists */
-    /* Claims have gone through the first list, and have left so many elements (BH_CUDA_FEW of them elsewhere). */
+    /* Claims have gone through the first list, and have left so many elements of it. */
     uint64_t struck;
     uint64_t left;
     uint64_t sent;       /* of the second list, elements that were done before the last stage */
@@ -76,10 +76,6 @@ typedef struct bh__cuda_done {
     uint64_t absent;     /* how many of the elements would insert a key that is absent */
     uint64_t reported;   /* in the host's copy: 1, and all that is in front of it has come */
 } bh__cuda_done;
-
-/* So few elements that claims leave in the list of the second stage are put into that of the last ones. Chosen, not
- * tuned. */
-#define BH_CUDA_FEW 256u
 
 /* Fewer elements do not go through all stages: one kernel does all, or the first stages alone (job->asks). */
 #define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
@@ -115,7 +111,7 @@ typedef struct bh__cuda_job {
 /* Whether elements are left in the first list; and whether stages that have been held back have something to do. */
 static inline int bh__cuda_first_left(const bh__cuda_done *done)
 {
-    return done->struck ? done->left > BH_CUDA_FEW : done->parked_count[0] != 0;
+    return done->struck ? done->left != 0 : done->parked_count[0] != 0;
 }
 
 static inline int bh__cuda_left(const bh__cuda_done *done)

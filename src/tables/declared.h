@@ -48,7 +48,8 @@
  *     BH_DESIGN_CLAIMS       on a GPU most insertions into its tables with BH_HINT_CLAIMS need no locks, by
  *                            BH_DESIGN(step_claim) (cuda/device/claim.h); with BH_DESIGN_PRESENT
  *     BH_DESIGN_CLAIMS_FIRST with BH_DESIGN_CLAIMS: the first step of all elements is a kernel of its own, and
- *                            the kernels write the pairs: BH_DESIGN(claimed) tells where
+ *                            the kernels write the pairs: BH_DESIGN(claimed) tells where. An element of which
+ *                            BH_DESIGN(is_away) after that is begun again by BH_DESIGN(begin_away)
  *     BH_DESIGN_STAGES       on a GPU the elements of large calls go through stages (cuda/device/kernels.h);
  *                            BH_DESIGN(begin_last) begins an element in the last stage
  *     BH_DESIGN_PRESENT      on a GPU some calls first act on the keys that are there, without locks, by

@@ -89,6 +89,8 @@ typedef struct bh__scratch {
 #define BH_HINT_AT_ONCE 128u
 /* A kernel of a GPU, all of whose elements insert, needs no locks for most of them (BH_DESIGN_CLAIMS). */
 #define BH_HINT_CLAIMS 256u
+/* So many kernels of a slice may claim places, one after the other; each has a number of its own (slice.epoch). */
+#define BH_EPOCHS 6u
 /* On cores: nobody else changes the table while this slice runs, so nothing need be locked. Lookups may run beside it. */
 #define BH_HINT_BIASED 512u
 
@@ -137,7 +139,7 @@ typedef struct bh__slice {
     uint8_t ordered; /* run one after the other; a stall ends the slice */
     uint8_t moved;   /* keys that were in the table have been moved */
     uint8_t
-        epoch; /* on a GPU: an even number, mostly not that of the slices before; see BH_DESIGN_CLAIMS */
+        epoch; /* on a GPU: the first of BH_EPOCHS numbers, mostly not those of the slices before */
     uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */
     uint32_t reasons; /* BH_REASON_ bits: why some stalled */
     /* For the pass that places what stalled, with the gate held alone: */

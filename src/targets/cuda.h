@@ -160,12 +160,12 @@ BH_FN int bh_swap_if64(void *p, uint64_t expected, uint64_t desired)
     uint64_t before = 0;
 
     if (BH_CUDA_QUIET)
-        asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+        asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
                      : "=l"(before)
                      : "l"(p), "l"(expected), "l"(desired)
                      : "memory");
     else if (bh_cuda_lane() == 0)
-        asm volatile("atom.acquire.gpu.cas.b64 %0, [%1], %2, %3;"
+        asm volatile("atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3;"
                      : "=l"(before)
                      : "l"(p), "l"(expected), "l"(desired)
                      : "memory");
@@ -190,7 +190,7 @@ BH_FN void bh_add64(void *p, uint64_t value)
             value = 0;
     }
     if (value && bh_cuda_lane() == 0)
-        asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+        asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
 BH_FN uint64_t bh_take64(void *p, uint64_t value)
@@ -198,7 +198,7 @@ BH_FN uint64_t bh_take64(void *p, uint64_t value)
     uint64_t before = 0;
 
     if (bh_cuda_lane() == 0)
-        asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
+        asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
                      : "=l"(before)
                      : "l"(p), "l"(value)
                      : "memory");
@@ -210,7 +210,7 @@ BH_FN int bh_swap_if32(void *p, uint32_t expected, uint32_t desired)
     uint32_t before = 0;
 
     if (bh_cuda_lane() == 0)
-        asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+        asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], %2, %3;"
                      : "=r"(before)
                      : "l"(p), "r"(expected), "r"(desired)
                      : "memory");
@@ -222,7 +222,7 @@ BH_FN uint64_t bh_clear64(void *p, uint64_t bits)
     uint64_t before = 0;
 
     if (bh_cuda_lane() == 0)
-        asm volatile("atom.relaxed.gpu.and.b64 %0, [%1], %2;"
+        asm volatile("atom.relaxed.gpu.global.and.b64 %0, [%1], %2;"
                      : "=l"(before)
                      : "l"(p), "l"(~bits)
                      : "memory");
@@ -262,7 +262,7 @@ BH_FN int bh_join_word(void *p, uint32_t op, uint32_t bytes, uint64_t value)
 BH_FN void bh_release_add64(void *p, uint64_t value)
 {
     if (bh_cuda_lane() == 0)
-        asm volatile("red.release.gpu.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
+        asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(p), "l"(value) : "memory");
 }
 
 BH_FN void bh_fence_far(void)

@@ -25,27 +25,35 @@
 #endif
 
 /* What elements of a kernel are to know. `kind` is a constant, or the slice's. */
-BH_FN bh__slice BH_DESIGN(claim_slice)(const bh__cuda_job *job, uint32_t kind, int stage)
+BH_FN bh__slice BH_DESIGN(claim_slice)(const bh__cuda_job *job, uint32_t kind, int stage, int again)
 {
     bh__slice slice = job->slice;
 
     /* (Floats of 4 bytes are added under locks: see bh_join_word.) */
     slice.hints = BH_HINT_AT_ONCE | (job->slice.hints & BH_HINT_TURNOVER) |
                   (BH_OP_ROUNDS(kind) && BH_VALUE_BYTES == 4 ? 0 : BH_HINT_ALIKE);
-    slice.epoch += stage == BH_CUDA_HOME_FULL;
+    slice.epoch = (uint8_t)(slice.epoch + (stage == BH_CUDA_HOME_FULL ? 1 + again : 0));
     slice.inserted = slice.assigned = 0;
     slice.reasons = 0;
     return slice;
 }
 
-BH_FN void BH_DESIGN(claim_all)(const bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage)
+/* `again`: claims go through the list of the second stage once more, because some of its elements may have been equal to others
+ * that claimed a slot. */
+BH_FN void BH_DESIGN(claim_all)(const bh__cuda_job *job, uint32_t kind, uint32_t rounds, int stage,
+                                int again)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
-    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, stage);
+    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, stage, again);
 
-    if (stage && !job->done->parked_count[stage - 1])
+    if (stage && !(again ? job->done->left : job->done->parked_count[stage - 1]))
         return;
-    BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_CLAIM, stage, rounds, places[threadIdx.x]);
+    if (stage == BH_CUDA_HOME_FULL)
+        bh_cuda_begin_keeping();
+    BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_CLAIM, stage, again, rounds,
+                            places[threadIdx.x]);
+    if (stage == BH_CUDA_HOME_FULL)
+        bh_cuda_list_kept(job);
     bh_cuda_enter_block(&job->done->inserted, slice.inserted);
     bh_cuda_enter_block(&job->done->assigned, slice.assigned);
     if (blockIdx.x == 0 && threadIdx.x == 0 && !job->done->schedule)
@@ -55,39 +63,46 @@ BH_FN void BH_DESIGN(claim_all)(const bh__cuda_job *job, uint32_t kind, uint32_t
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
-    BH_DESIGN(claim_insert)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage)
+    BH_DESIGN(claim_insert)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage,
+                            int again)
 {
-    BH_DESIGN(claim_all)(&job, BH_INSERT, rounds, stage);
+    BH_DESIGN(claim_all)(&job, BH_INSERT, rounds, stage, again);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
-    BH_DESIGN(claim_other)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage)
+    BH_DESIGN(claim_other)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage,
+                           int again)
 {
-    BH_DESIGN(claim_all)(&job, job.slice.op, rounds, stage);
+    BH_DESIGN(claim_all)(&job, job.slice.op, rounds, stage, again);
 }
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
-/* Lists the elements of a block that are not done for the second stage, with one access to the list's length. */
+/* Lists the elements of a block that are not done for the second stage, with one access to the list's length. Those that are
+ * away come first: most of them take one step there, and others several. */
 BH_FN void BH_DESIGN(claim_leave)(const bh__cuda_job *job, uint32_t name, int leaves)
 {
-    __shared__ uint32_t count;
+    __shared__ uint32_t count[2];
     __shared__ unsigned long long place;
-    const uint32_t lane = threadIdx.x % 32, left = __ballot_sync(0xffffffffu, leaves);
+    const int away = leaves && (name & BH_CUDA_PARKED_AWAY);
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t left[2] = {__ballot_sync(0xffffffffu, away),
+                              __ballot_sync(0xffffffffu, leaves && !away)};
+    const uint32_t own = away ? left[0] : left[1];
     uint32_t mine = 0;
 
-    if (threadIdx.x == 0)
-        count = 0;
+    if (threadIdx.x < 2)
+        count[threadIdx.x] = 0;
     __syncthreads();
-    if (lane == 0 && left)
-        mine = atomicAdd(&count, bh_count(left));
-    mine = __shfl_sync(0xffffffffu, mine, 0) + bh_count(left & ((1u << lane) - 1));
+    if (lane < 2 && (lane ? left[1] : left[0]))
+        mine = atomicAdd(&count[lane], bh_count(lane ? left[1] : left[0]));
+    mine = __shfl_sync(0xffffffffu, mine, away ? 0 : 1) + bh_count(own & ((1u << lane) - 1));
     __syncthreads();
-    if (threadIdx.x == 0 && count)
+    if (threadIdx.x == 0 && count[0] + count[1])
         place = atomicAdd((unsigned long long *)&job->done->parked_count[BH_CUDA_HOME_FULL - 1],
-                          (unsigned long long)count);
+                          (unsigned long long)(count[0] + count[1]));
     __syncthreads();
     if (leaves)
-        job->parked[BH_CUDA_HOME_FULL - 1][place + mine] = name;
+        job->parked[BH_CUDA_HOME_FULL - 1][place + mine + (away ? 0 : count[0])] = name;
 }
 
 /* Whether this lane is the first of those `here` with its key: thousands of equal keys that read one line, and tried to
@@ -102,7 +117,7 @@ BH_FN int BH_DESIGN(is_first)(BH_KEY key, uint32_t here)
 BH_FN void BH_DESIGN(claim_first)(const bh__cuda_job *job, uint32_t kind)
 {
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
-    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, BH_CUDA_FRESH);
+    bh__slice slice = BH_DESIGN(claim_slice)(job, kind, BH_CUDA_FRESH, 0);
     const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     const int here = i < job->count;
     const uint32_t at = here && job->names ? job->names[i] : i;
@@ -132,8 +147,11 @@ BH_FN void BH_DESIGN(claim_first)(const bh__cuda_job *job, uint32_t kind)
         bh_cuda_stall(job, at, stalls);
         bh_cuda_reason(job, stalls, slice.reasons);
     }
-    BH_DESIGN(claim_leave)(job, at | (room ? BH_CUDA_PARKED_ROOM : 0),
-                           answer != BH_DONE && !stalls);
+    BH_DESIGN(claim_leave)(
+        job,
+        at | (room ? BH_CUDA_PARKED_ROOM : 0) |
+            (answer == BH_NEXT && BH_DESIGN(is_away)(&op) ? BH_CUDA_PARKED_AWAY : 0),
+        answer != BH_DONE && !stalls);
     bh_cuda_enter_block(&job->done->inserted, slice.inserted);
     if (!BH_OP_KEEPS(kind))
         bh_cuda_enter_block(&job->done->assigned, slice.assigned);

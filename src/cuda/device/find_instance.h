@@ -63,9 +63,10 @@ int BH_GPU(present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t
 
 int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t count, int stage)
 {
-    void (*const kernel)(const bh__cuda_job, uint32_t, int) =
+    void (*const kernel)(const bh__cuda_job, uint32_t, int, int) =
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
+    int error;
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
     void (*const first)(const bh__cuda_job) =
@@ -77,9 +78,16 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     }
 #endif
     kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-        *job, BH_GPU(look_rounds)(gpu, count), stage);
+        *job, BH_GPU(look_rounds)(gpu, count), stage, 0);
+    if (stage != BH__CUDA_HOME_FULL)
+        return bh__gpu_listed(gpu, job, stage);
     /* The list of the second stage is not emptied: that stage goes through what is left of it. */
-    return bh__gpu_listed(gpu, job, stage == BH__CUDA_HOME_FULL ? 0 : stage);
+    error = (int)cudaGetLastError();
+    if (error)
+        return error;
+    kernel<<<listed, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, BH_GPU(look_rounds)(gpu, count), stage,
+                                                      1);
+    return bh__gpu_behind((int)cudaGetLastError());
 }
 #endif
 

@@ -43,6 +43,22 @@ BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
         atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
 }
 
+/* Adds up what the threads of a block have done, by one atomic operation. */
+BH_FN void bh_cuda_enter_block(uint64_t *counter, uint64_t did)
+{
+    __shared__ uint32_t sum;
+    const uint32_t warp = __reduce_add_sync(0xffffffffu, (uint32_t)did);
+
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0 && warp)
+        atomicAdd(&sum, warp);
+    __syncthreads();
+    if (threadIdx.x == 0 && sum)
+        atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
+}
+
 /* Adds a thread's counts to the job's. To be called by all threads of a kernel at its end. `schedule` is a
  * BH__CUDA_ word of module.h; where a slice is several kernels, the first one's stays. */
 BH_FN void bh_cuda_enter(const bh__cuda_job *job, uint32_t schedule, const bh_cuda_counts *counts)
@@ -110,6 +126,11 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 #define BH_CUDA_BOTH_FULL 2
 /* The bit of a parked element's name that says that there is room for its key. */
 #define BH_CUDA_PARKED_ROOM (1u << 31)
+/* That where its key would go first there is no place, and the key is not there; in the list BH_CUDA_BOTH_FULL, that this is so
+ * in both of its places (claim.h). (A slice has at most 2^30 elements.) */
+#define BH_CUDA_PARKED_AWAY (1u << 30)
+/* The element itself. */
+#define BH_CUDA_PARKED_AT (BH_CUDA_PARKED_AWAY - 1)
 /* In a list: an element that is done, or listed elsewhere. */
 #define BH_CUDA_PARKED_DONE UINT32_MAX
 /* Whether there is room has not been asked yet. */
@@ -156,14 +177,19 @@ BH_FN void bh_cuda_stamp_end(uint32_t at)
 }
 #endif
 
-/* Adds the elements of this warp that are to be parked to a stage's list, with what is known of the room for
- * them. */
+/* Adds the names of the elements of this warp that are to be listed to a stage's list. */
+BH_FN void bh_cuda_list(const bh__cuda_job *job, int stage, uint32_t name, int lists)
+{
+    const uint64_t place = bh_cuda_take(&job->done->parked_count[stage - 1], lists);
+
+    if (lists && bh_cuda_lane() == 0)
+        job->parked[stage - 1][place] = name;
+}
+
+/* The same of elements that are to be parked, with what is known of the room for them. */
 BH_FN void bh_cuda_park(const bh__cuda_job *job, int stage, uint32_t at, int room, int parks)
 {
-    const uint64_t place = bh_cuda_take(&job->done->parked_count[stage - 1], parks);
-
-    if (parks && bh_cuda_lane() == 0)
-        job->parked[stage - 1][place] = at | (room ? BH_CUDA_PARKED_ROOM : 0);
+    bh_cuda_list(job, stage, at | (room ? BH_CUDA_PARKED_ROOM : 0), parks);
 }
 
 #endif

@@ -225,7 +225,7 @@ BH_FN void BH_KERNEL(each)(const bh__cuda_job *job, uint32_t kind, int stage)
 {
     if (stage && !job->done->parked_count[stage - 1])
         return;
-    if (stage == BH_CUDA_HOME_FULL && job->done->struck && job->done->left <= BH_CUDA_FEW)
+    if (stage == BH_CUDA_HOME_FULL && job->done->struck && !job->done->left)
         return;
     const bh__slice common = BH_DESIGN(cuda_slice)(job);
     const uint64_t count = stage ? job->done->parked_count[stage - 1] : job->count;
@@ -238,7 +238,7 @@ BH_FN void BH_KERNEL(each)(const bh__cuda_job *job, uint32_t kind, int stage)
     for (; rounds; rounds--, i += stage ? 1 : groups) {
         const uint32_t name = i >= count ? BH_CUDA_PARKED_DONE : names ? names[i] : (uint32_t)i;
         const uint32_t here = __ballot_sync(0xffffffffu, name != BH_CUDA_PARKED_DONE);
-        const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
+        const uint32_t at = stage ? name & BH_CUDA_PARKED_AT : name;
         const int room = stage ? (name & BH_CUDA_PARKED_ROOM) != 0 : BH_CUDA_ROOM_UNKNOWN;
 
         if (name != BH_CUDA_PARKED_DONE)
@@ -281,7 +281,7 @@ BH_FN void BH_KERNEL(search_all)(const bh__cuda_job *job, uint32_t kind)
         for (; !busy && i < count; i += threads) {
             if (names[i] == BH_CUDA_PARKED_DONE)
                 continue;
-            at = names[i] & ~BH_CUDA_PARKED_ROOM;
+            at = names[i] & BH_CUDA_PARKED_AT;
             slice.room = (names[i] & BH_CUDA_PARKED_ROOM) != 0;
             slice.looks = i < job->searches ? BH_LOOKS_FREE : 0;
             what = bh_cuda_kind(&common, kind, at);
@@ -354,10 +354,10 @@ BH_FN uint32_t BH_KERNEL(unpark)(const bh__cuda_job *job, const bh__slice *commo
 
     __syncwarp();
     if (lane < count && sifts) {
-        bh_cuda_park(job, BH_CUDA_HOME_FULL, parked[lane] & ~BH_CUDA_PARKED_ROOM,
+        bh_cuda_park(job, BH_CUDA_HOME_FULL, parked[lane] & BH_CUDA_PARKED_AT,
                      (parked[lane] & BH_CUDA_PARKED_ROOM) != 0, 1);
     } else if (lane < count) {
-        const uint32_t at = parked[lane] & ~BH_CUDA_PARKED_ROOM;
+        const uint32_t at = parked[lane] & BH_CUDA_PARKED_AT;
 
         happened = BH_KERNEL(finish)(job, common, at, bh_cuda_kind(common, kind, at),
                                      (parked[lane] & BH_CUDA_PARKED_ROOM) != 0,
@@ -384,7 +384,7 @@ BH_FN void BH_KERNEL(begin_all)(const bh__cuda_job *job, uint32_t kind, int sift
 
     for (; i - lane < count; i += gridDim.x * (uint64_t)blockDim.x) {
         const uint32_t name = i >= count ? 0 : names ? names[i] : (uint32_t)i;
-        const uint32_t at = stage ? name & ~BH_CUDA_PARKED_ROOM : name;
+        const uint32_t at = stage ? name & BH_CUDA_PARKED_AT : name;
         const uint32_t what = bh_cuda_kind(&common, kind, at);
         const int room = bh_cuda_has_room(job, i < count && BH_OP_INSERTS(what));
         int answer = BH_DONE; /* a bh_answer */

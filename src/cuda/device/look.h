@@ -50,23 +50,61 @@
  * (claim.h). */
 typedef enum bh_look { BH_LOOK_FIND, BH_LOOK_PRESENT, BH_LOOK_CLAIM } bh_look;
 
-/* Copies the region of each lane, `bytes` from the address `region` on, to the lane's place, and waits; a
- * lane whose `region` is 0 has none. All lanes of the warp come here; `bytes` is a constant. */
-BH_FN void bh_look_bring(void *place, uint64_t region, uint32_t bytes)
+/* Names for the list BH_CUDA_BOTH_FULL that a block keeps until its end, so that the list's length is not accessed by
+ * each warp. */
+typedef struct bh_cuda_kept {
+    uint32_t count; /* may be more than there is room for */
+    uint32_t names[2 * BH_CUDA_BLOCK];
+} bh_cuda_kept;
+
+BH_FN bh_cuda_kept *bh_cuda_block_keeps(void)
 {
-    const int lanes = (int)bytes / 16;
-    const uint32_t to = (uint32_t)__cvta_generic_to_shared(place), piece = threadIdx.x % lanes * 16;
+    __shared__ bh_cuda_kept kept;
 
-#pragma unroll
-    for (int i = 0; i < lanes; i++) {
-        const uint64_t from = lanes > 1 ? __shfl_sync(0xffffffffu, region, i, lanes) : region;
-        const uint32_t at = lanes > 1 ? __shfl_sync(0xffffffffu, to, i, lanes) : to;
+    return &kept;
+}
 
-        if (from)
-            bh_cuda_bring16(at + piece, from + piece);
-    }
-    bh_cuda_wait_brought();
-    __syncwarp(); /* each lane has waited only for the pieces that it has copied itself */
+/* To be called by all threads of a block at the beginning. */
+BH_FN void bh_cuda_begin_keeping(void)
+{
+    if (threadIdx.x == 0)
+        bh_cuda_block_keeps()->count = 0;
+    __syncthreads();
+}
+
+/* Keeps the names of lanes that `keeps` theirs. All lanes of the warp come here. Where there is no room left they are
+ * listed at once. */
+BH_FN void bh_cuda_keep(const bh__cuda_job *job, uint32_t name, int keeps)
+{
+    bh_cuda_kept *const kept = bh_cuda_block_keeps();
+    const uint32_t all = __ballot_sync(0xffffffffu, keeps), lane = threadIdx.x % 32;
+    uint32_t place = 0;
+
+    if (!all)
+        return;
+    if (lane == 0)
+        place = atomicAdd(&kept->count, bh_count(all));
+    place = __shfl_sync(0xffffffffu, place, 0) + bh_count(all & ((1u << lane) - 1));
+    if (keeps && place < 2 * BH_CUDA_BLOCK)
+        kept->names[place] = name;
+    bh_cuda_list(job, BH_CUDA_BOTH_FULL, name, keeps && place >= 2 * BH_CUDA_BLOCK);
+}
+
+/* Lists what has been kept. To be called by all threads of a block at the end. */
+BH_FN void bh_cuda_list_kept(const bh__cuda_job *job)
+{
+    __shared__ unsigned long long first;
+    const bh_cuda_kept *const kept = bh_cuda_block_keeps();
+    uint32_t count, i;
+
+    __syncthreads();
+    count = kept->count < 2 * BH_CUDA_BLOCK ? kept->count : 2 * BH_CUDA_BLOCK;
+    if (threadIdx.x == 0 && count)
+        first = atomicAdd((unsigned long long *)&job->done->parked_count[BH_CUDA_BOTH_FULL - 1],
+                          (unsigned long long)count);
+    __syncthreads();
+    for (i = threadIdx.x; i < count; i += BH_CUDA_BLOCK)
+        job->parked[BH_CUDA_BOTH_FULL - 1][first + i] = kept->names[i];
 }
 
 /* A store of 4 or 8 bytes. */
@@ -120,9 +158,9 @@ BH_FN uint64_t BH_DESIGN(look_bring)(unsigned char *place, bh_region region, int
     const int half = wants && BH_LOOK_REGION == 128 && region.bytes == 64;
 
     if (BH_LOOK_REGION != 128 || __any_sync(0xffffffffu, all))
-        bh_look_bring(place, all ? region.offset : 0, BH_LOOK_REGION);
+        bh_cuda_bring(place, all ? region.offset : 0, BH_LOOK_REGION);
     if (BH_LOOK_REGION == 128 && __any_sync(0xffffffffu, half))
-        bh_look_bring(place, half ? region.offset : 0, 64);
+        bh_cuda_bring(place, half ? region.offset : 0, 64);
     return all || half ? (uint64_t)(uintptr_t)place : region.offset;
 }
 
@@ -160,6 +198,19 @@ BH_FN bh_answer BH_DESIGN(look_step)(bh__slice *slice, BH_DESIGN(op) *op, uint32
     return BH_DESIGN(step)(slice, op, BH_FIND, line, region);
 }
 
+/* Begins an element in the list of the second stage, by its name there. */
+BH_FN bh_region BH_DESIGN(look_again)(const bh__slice *slice, BH_DESIGN(op) *op, uint32_t name,
+                                      uint32_t kind)
+{
+    const uint32_t at = name & BH_CUDA_PARKED_AT;
+
+#ifdef BH_DESIGN_CLAIMS_FIRST
+    if (name & BH_CUDA_PARKED_AWAY)
+        return BH_DESIGN(begin_away)(slice, op, at, kind);
+#endif
+    return BH_DESIGN(begin)(slice, op, at, kind);
+}
+
 /* Where a design leaves that to its caller: stores the pairs for which operations of a warp have claimed places. All lanes
  * come here. */
 BH_FN void BH_DESIGN(look_store)(const BH_DESIGN(op) *op, BH_VALUE value, int stores)
@@ -177,17 +228,6 @@ BH_FN void BH_DESIGN(look_store)(const BH_DESIGN(op) *op, BH_VALUE value, int st
         bh_look_write(BH_KEY_BYTES, at, op->key);
     if (stores && BH_VALUE_BYTES)
         bh_look_write(BH_VALUE_BYTES, value_at, value);
-#endif
-}
-
-/* The same, with the values that the elements bring. */
-BH_FN void BH_DESIGN(look_give)(const bh__slice *slice, const BH_DESIGN(op) *op, uint32_t kind,
-                                uint32_t at, int stores)
-{
-#ifdef BH_DESIGN_CLAIMS_FIRST
-    const uint64_t value = stores ? bh_given(slice, kind, BH_VALUE_BYTES, at) : 0;
-
-    BH_DESIGN(look_store)(op, (BH_VALUE)value, stores);
 #endif
 }
 
@@ -210,25 +250,23 @@ BH_FN void BH_DESIGN(look_leave)(const bh__cuda_job *job, const bh__slice *slice
     bh_cuda_reason(job, stalls && !full, slice->reasons);
 }
 
-/* The end of elements in the list of the second stage, from places `of` it: strikes from it what is done, or listed elsewhere. What is
- * left stays for the second stage, but for a few elements, which are as well done with those whose buckets are full: for
- * them it would not begin. */
+/* The end of elements in the list of the second stage, from places `of` it: strikes from it what is done, or listed elsewhere, and
+ * counts what is left. */
 BH_FN void BH_DESIGN(look_strike)(const bh__cuda_job *job, const bh__slice *slice, int room,
-                                  uint32_t at, uint32_t of, bh_answer answer, int ends)
+                                  uint32_t at, uint32_t of, int again, bh_answer answer, int ends)
 {
-    const int stalls = ends && answer == BH_STALL;
-    int leaves = stalls && !slice->reasons;
+    const int stalls = ends && answer == BH_STALL, leaves = stalls && !slice->reasons;
+    const int full = stalls && slice->reasons == BH_REASON_PLACE;
+    const uint32_t counts = __ballot_sync(0xffffffffu, again ? ends && !leaves : leaves);
 
     if (__any_sync(0xffffffffu, stalls)) {
-        const uint64_t place = bh_cuda_take(&job->done->left, leaves);
-        const int last =
-            stalls && (slice->reasons == BH_REASON_PLACE || (leaves && place < BH_CUDA_FEW));
-
-        bh_cuda_park(job, BH_CUDA_BOTH_FULL, at, room, last);
-        bh_cuda_stall(job, at, stalls && !last && !leaves);
-        bh_cuda_reason(job, stalls && !last && !leaves, slice->reasons);
-        leaves = leaves && !last;
+        bh_cuda_keep(job, at | (room ? BH_CUDA_PARKED_ROOM : 0) | BH_CUDA_PARKED_AWAY, full);
+        bh_cuda_stall(job, at, stalls && !full && !leaves);
+        bh_cuda_reason(job, stalls && !full && !leaves, slice->reasons);
     }
+    if (counts && threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long *)&job->done->left,
+                  again ? 0ull - bh_count(counts) : (unsigned long long)bh_count(counts));
     if (ends && !leaves)
         job->parked[BH_CUDA_HOME_FULL - 1][of] = BH_CUDA_PARKED_DONE;
 }
@@ -236,7 +274,8 @@ BH_FN void BH_DESIGN(look_strike)(const bh__cuda_job *job, const bh__slice *slic
 /* The end of a lane's element, which `ends`. All lanes of the warp come here. */
 BH_FN void BH_DESIGN(look_end)(const bh__cuda_job *job, const bh__slice *slice,
                                const BH_DESIGN(op) *op, uint32_t kind, bh_look how, int stage,
-                               int room, uint32_t at, uint32_t of, bh_answer answer, int ends)
+                               int again, int room, uint32_t at, uint32_t of, bh_answer answer,
+                               int ends)
 {
     const int stalls = ends && answer == BH_STALL;
 
@@ -247,7 +286,7 @@ BH_FN void BH_DESIGN(look_end)(const bh__cuda_job *job, const bh__slice *slice,
     if (how == BH_LOOK_FIND && ends && op->outcome == BH_MISSING && !job->done->missing)
         job->done->missing = 1;
     if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL)
-        BH_DESIGN(look_strike)(job, slice, room, at, of, answer, ends);
+        BH_DESIGN(look_strike)(job, slice, room, at, of, again, answer, ends);
     if (how == BH_LOOK_FIND || !BH_OP_INSERTS(kind) || !__any_sync(0xffffffffu, stalls) ||
         (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL))
         return;
@@ -280,7 +319,8 @@ BH_FN uint32_t BH_DESIGN(look_end_of)(uint32_t first, uint32_t each, uint32_t co
  * has at most 2^30 elements.
  */
 BH_FN void BH_DESIGN(look_in_turn)(const bh__cuda_job *job, bh__slice *slice, uint32_t kind,
-                                   bh_look how, int stage, uint32_t rounds, unsigned char *place)
+                                   bh_look how, int stage, int again, uint32_t rounds,
+                                   unsigned char *place)
 {
     const uint32_t count = (uint32_t)(stage ? job->done->parked_count[stage - 1] : job->count);
     const uint32_t spread = count / (gridDim.x * blockDim.x) + 1;
@@ -293,6 +333,7 @@ BH_FN void BH_DESIGN(look_in_turn)(const bh__cuda_job *job, bh__slice *slice, ui
     BH_DESIGN(op) op;
     bh_region region = {0, BH_LOOK_REGION, BH_TIER_NEAR};
     uint32_t at = 0, of = 0; /* of the list */
+    BH_VALUE value = 0;
     int looks = 0, room = 0;
 
     for (;;) {
@@ -317,14 +358,23 @@ BH_FN void BH_DESIGN(look_in_turn)(const bh__cuda_job *job, bh__slice *slice, ui
             }
             if (begins) {
                 of = i;
-                if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL)
-                    room = (job->parked[stage - 1][i] & BH_CUDA_PARKED_ROOM) != 0;
                 /* (A pointer kept in registers would cost designs with few a block on each multiprocessor.) */
-                at = stage        ? job->parked[stage - 1][i] & ~BH_CUDA_PARKED_ROOM
-                     : job->names ? job->names[i]
-                                  : i;
-                region = BH_DESIGN(begin)(slice, &op, at, kind);
-                looks = 1;
+                at = stage ? job->parked[stage - 1][i] : job->names ? job->names[i] : i;
+                looks = !(how == BH_LOOK_CLAIM && again) || at != BH_CUDA_PARKED_DONE;
+            }
+            if (begins && looks) {
+                if (how == BH_LOOK_CLAIM && stage == BH_CUDA_HOME_FULL) {
+                    room = (at & BH_CUDA_PARKED_ROOM) != 0;
+                    region = BH_DESIGN(look_again)(slice, &op, at, kind);
+                } else {
+                    region =
+                        BH_DESIGN(begin)(slice, &op, stage ? at & BH_CUDA_PARKED_AT : at, kind);
+                }
+                at = stage ? at & BH_CUDA_PARKED_AT : at;
+#ifdef BH_DESIGN_CLAIMS_FIRST
+                if (how == BH_LOOK_CLAIM)
+                    value = (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, at);
+#endif
             }
             next += bh_count(idle);
         } else if (idle == 0xffffffffu) {
@@ -339,9 +389,10 @@ BH_FN void BH_DESIGN(look_in_turn)(const bh__cuda_job *job, bh__slice *slice, ui
             answer = BH_DESIGN(look_step)(slice, &op, kind, how, line, &region);
         ends = looks && (answer == BH_DONE || answer == BH_STALL);
         if (how == BH_LOOK_CLAIM)
-            BH_DESIGN(look_give)
-        (slice, &op, kind, at, looks && answer == BH_DONE && op.outcome == BH_INSERTED);
-        BH_DESIGN(look_end)(job, slice, &op, kind, how, stage, room, at, of, answer, ends);
+            BH_DESIGN(look_store)
+        (&op, value, looks && answer == BH_DONE && op.outcome == BH_INSERTED);
+        BH_DESIGN(look_end)
+        (job, slice, &op, kind, how, stage, again, room, at, of, answer, ends);
         looks = looks && !ends;
         __syncwarp(); /* a place must not be written before all have read the region in it */
     }
@@ -363,7 +414,7 @@ BH_FN void BH_DESIGN(look_keys)(const bh__cuda_job *job, uint32_t rounds, uint32
     bh__slice slice = job->slice;
 
     slice.hints = hints;
-    BH_DESIGN(look_in_turn)(job, &slice, BH_FIND, BH_LOOK_FIND, BH_CUDA_FRESH, rounds,
+    BH_DESIGN(look_in_turn)(job, &slice, BH_FIND, BH_LOOK_FIND, BH_CUDA_FRESH, 0, rounds,
                             places[threadIdx.x]);
 }
 

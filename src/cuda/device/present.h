@@ -12,27 +12,6 @@
  */
 #include "cuda/device/job.h"
 
-#ifndef BH_CUDA_DEVICE_PRESENT_H
-#define BH_CUDA_DEVICE_PRESENT_H
-
-/* Adds up what the threads of a block have done, by one atomic operation. */
-BH_FN void bh_cuda_enter_block(uint64_t *counter, uint64_t did)
-{
-    __shared__ uint32_t sum;
-    const uint32_t warp = __reduce_add_sync(0xffffffffu, (uint32_t)did);
-
-    if (threadIdx.x == 0)
-        sum = 0;
-    __syncthreads();
-    if (threadIdx.x % 32 == 0 && warp)
-        atomicAdd(&sum, warp);
-    __syncthreads();
-    if (threadIdx.x == 0 && sum)
-        atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
-}
-
-#endif
-
 /* `hints` is a constant. */
 BH_FN void BH_DESIGN(present)(const bh__cuda_job *job, uint32_t kind, uint32_t rounds,
                               uint32_t hints)
@@ -42,7 +21,7 @@ BH_FN void BH_DESIGN(present)(const bh__cuda_job *job, uint32_t kind, uint32_t r
 
     slice.hints = BH_HINT_ALIKE | hints;
     slice.erased = slice.assigned = 0;
-    BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_PRESENT, BH_CUDA_FRESH, rounds,
+    BH_DESIGN(look_in_turn)(job, &slice, kind, BH_LOOK_PRESENT, BH_CUDA_FRESH, 0, rounds,
                             places[threadIdx.x]);
     if (BH_OP_ERASES(kind))
         bh_cuda_enter_block(&job->done->erased, slice.erased);

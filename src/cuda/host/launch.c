@@ -104,7 +104,8 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->slice.ops = c->work.array[BH_ARRAY_OPS];
     job->slice.op = (uint8_t)c->work.op;
     job->slice.hints = bh__hints_of(table);
-    job->slice.epoch = (uint8_t)(2 + 2 * (table->changes % 127)); /* a new bucket's is 0 */
+    /* (A new bucket's is 0.) */
+    job->slice.epoch = (uint8_t)(1 + BH_EPOCHS * (table->changes % (UINT8_MAX / BH_EPOCHS - 1)));
     job->slice.looks = bh__looks_allowed(table);
     job->searches = job->slice.looks / BH_LOOKS_OF_SEARCH;
     job->count = count;

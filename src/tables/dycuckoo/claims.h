@@ -1,6 +1,7 @@
 /*
  * DyCuckoo, insertions without locks, by a kernel of a GPU all of whose elements insert (cuda/device/claim.h). An
- * include-template that ops.h includes.
+ * include-template that ops.h includes. (Keys whose buckets are both full go on to cuda/device/dycuckoo/make_way.h, which uses
+ * the same notes and marks, and where pairs move.)
  *
  * Nothing moves and nothing is erased meanwhile. So buckets only fill up: a slot that is free is claimed by one
  * compare-and-swap of the meta word as it was when the bucket was read, and the pair is written after that. Nobody
@@ -13,7 +14,8 @@
  *     bits 0..31   lock, slots in use, guests, filter     as layout.h draws them
  *     bits 32..    which slots have been claimed in this slice
  *     bits ..55    their marks: of each a bit, chosen by its key
- *     bits 56..63  slice->epoch, where there are marks of this slice
+ *     bits 56..63  slice->epoch, where there are marks of this slice. Each kernel of a slice that claims slots has a number of
+ *                  its own: what earlier ones have written can be read
  *
  * Outside of such a kernel these bits are the sequence number, of which no more is asked than that it changes. What
  * it happens to be may look like marks of this slice. Then elements are left to the stages that need not be: a mark, or a
@@ -29,7 +31,7 @@
  *   B at home
  *
  * And a key that is in the table since before the kernel is found: at home in a slot, and in the other bucket if its
- * counter at home is not 0 or home is full. A guest is counted at home after its claim. Nobody relies on that before
+ * counter at home is not 0 or home is full. Nobody relies on a new guest's being counted at home before
  * the kernel's end: an equal key either sees home full, goes to the other bucket and sees the mark there, or saw home
  * before it was full, and then its own claim at home fails.
  */
@@ -45,6 +47,12 @@ BH_FN int bh_dy_is_marked(const bh__slice *slice, uint64_t meta)
     return (uint8_t)(meta >> BH_DY_EPOCH_SHIFT) == slice->epoch;
 }
 
+/* The slots that have been claimed in this slice, as bits; bits behind these may be anything. */
+BH_FN uint32_t bh_dy_noted(const bh__slice *slice, uint64_t meta)
+{
+    return bh_dy_is_marked(slice, meta) ? (uint32_t)(meta >> BH_DY_CLAIMED_SHIFT) : 0;
+}
+
 /* A key's mark, as a bit of the meta word. Keys of one bucket may be chosen so that they have the same one: it costs
  * time. */
 BH_FN uint64_t bh_dy_mark_of(uint64_t key, uint32_t slots)
@@ -55,15 +63,38 @@ BH_FN uint64_t bh_dy_mark_of(uint64_t key, uint32_t slots)
     return 1ull << (first + (uint32_t)((uint64_t)mixed * marks >> 32));
 }
 
-/* Counts a guest at home, whose meta word was `meta`. */
-BH_FN void bh_dy_count_guest(uint64_t home, uint64_t meta, uint32_t counter)
+/* A meta word with a key's mark. */
+BH_FN uint64_t bh_dy_mark(const bh__slice *slice, uint64_t meta, uint64_t key, uint32_t slots)
 {
-    uint64_t up = bh_dy_count_up(meta, counter);
+    const uint64_t earlier = bh_dy_is_marked(slice, meta)
+                                 ? meta
+                                 : (uint32_t)meta | (uint64_t)slice->epoch << BH_DY_EPOCH_SHIFT;
 
-    while (up != meta && !bh_swap_if64(bh_dy_at(home), meta, up)) {
+    return earlier | bh_dy_mark_of(key, slots);
+}
+
+/* The same with the note that a slot has been claimed for the key. */
+BH_FN uint64_t bh_dy_note(const bh__slice *slice, uint64_t meta, uint64_t key, uint32_t slot,
+                          uint32_t slots)
+{
+    return bh_dy_mark(slice, meta, key, slots) | 1ull << (BH_DY_CLAIMED_SHIFT + slot);
+}
+
+/* Whether a bucket, as it was seen, may have a key that has been claimed a slot in this slice. */
+BH_FN int bh_dy_may_have(const bh__slice *slice, uint64_t meta, uint64_t key, uint32_t slots)
+{
+    return bh_dy_is_marked(slice, meta) && (meta & bh_dy_mark_of(key, slots));
+}
+
+/* Counts a guest at home, or counts it down. */
+BH_FN void bh_dy_count_guest(uint64_t home, uint32_t counter, int down)
+{
+    uint64_t meta, counted;
+
+    do {
         meta = bh_take64(bh_dy_at(home), 0); /* an atomic: a load may read a stale cache line */
-        up = bh_dy_count_up(meta, counter);
-    }
+        counted = down ? bh_dy_count_down(meta, counter) : bh_dy_count_up(meta, counter);
+    } while (counted != meta && !bh_swap_if64(bh_dy_at(home), meta, counted));
 }
 
 #endif
@@ -72,14 +103,10 @@ BH_FN void bh_dy_count_guest(uint64_t home, uint64_t meta, uint32_t counter)
  * Answers 0 when the bucket has changed. The caller writes the pair: BH_DY(claimed) tells where. (op->path is the slot.) */
 BH_FN int BH_DY(claim)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta, int guest)
 {
-    const uint64_t earlier = bh_dy_is_marked(slice, meta)
-                                 ? meta
-                                 : (uint32_t)meta | (uint64_t)slice->epoch << BH_DY_EPOCH_SHIFT;
     const uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
 
     if (!bh_swap_if64(bh_dy_at(line), meta,
-                      earlier | bh_dy_mark_of(op->key, BH_DY_BUCKET_SLOTS) |
-                          1ull << (BH_DY_CLAIMED_SHIFT + slot) |
+                      bh_dy_note(slice, meta, op->key, slot, BH_DY_BUCKET_SLOTS) |
                           bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)))
         return 0;
     op->path = slot;
@@ -96,6 +123,23 @@ BH_FN unsigned char *BH_DY(claimed)(const BH_DY(op) *op, unsigned char **value)
 
     *value = BH_DY(value_at)(line, op->path);
     return BH_DY(key_at)(line, op->path);
+}
+
+/* Claims a slot of the other bucket, and counts the guest at home. Both compare-and-swaps are on their way at the same time. */
+BH_FN bh_answer BH_DY(claim_away)(bh__slice *slice, BH_DY(op) *op, uint64_t home, uint64_t other)
+{
+    const uint64_t up = bh_dy_count_up(home, op->counter);
+    const int counts = up != home;
+    const int counted = counts && bh_swap_if64(bh_dy_at(op->home), home, up);
+
+    if (!BH_DY(claim)(slice, op, op->other, other, 1)) {
+        if (counted)
+            bh_dy_count_guest(op->home, op->counter, 1);
+        return BH_RETRY;
+    }
+    if (counts && !counted)
+        bh_dy_count_guest(op->home, op->counter, 0);
+    return BH_DONE;
 }
 
 /* Where home, as it was seen, is full, or may have the key as a guest elsewhere: what becomes of the operation when its
@@ -118,10 +162,23 @@ BH_FN bh_answer BH_DY(claim_any)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
         slice->reasons |= BH_REASON_PLACE;
         return BH_STALL;
     }
-    if (!BH_DY(claim)(slice, op, op->other, other, 1))
-        return BH_RETRY;
-    bh_dy_count_guest(op->home, home, op->counter);
-    return BH_DONE;
+    return BH_DY(claim_away)(slice, op, home, other);
+}
+
+/* Whether an operation that has taken its first step has seen home full, without its key. So it stays: see above. */
+BH_FN int BH_DY(is_away)(const BH_DY(op) *op)
+{
+    return op->state == BH_DY_OTHER && BH_DY(full)(op->from);
+}
+
+/* Begins an operation of which that is known with its other bucket. Of home only the meta word is read, meanwhile. */
+BH_FN bh_region BH_DY(begin_away)(const bh__slice *slice, BH_DY(op) *op, uint32_t at, uint32_t kind)
+{
+    bh_region region = BH_DY(begin)(slice, op, at, kind);
+
+    op->from = bh_peek64(bh_dy_at(region.offset));
+    (void)BH_DY(go_other)(slice, op, region.offset, &region);
+    return region;
 }
 
 /*
@@ -135,21 +192,18 @@ BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     const int is_home = op->state == BH_DY_HOME;
     const uint64_t at = is_home ? op->home : op->other;
     BH_DY(view) view, home;
-    int marked;
 
     (void)BH_DY(look)(line, op->key, &view);
-    marked = bh_dy_is_marked(slice, view.meta);
     if (view.match) {
         /* In a slot that may have been claimed meanwhile there may be anything. */
-        if (marked)
-            view.match &= ~((uint32_t)(view.meta >> BH_DY_CLAIMED_SHIFT) << BH_DY_USED_SHIFT);
+        view.match &= ~(bh_dy_noted(slice, view.meta) << BH_DY_USED_SHIFT);
         if (!view.match || !BH_IS_ALIKE(slice))
             return BH_STALL;
         home.meta = op->from;
         BH_DY(act_alike)(slice, op, kind, at, &view, is_home ? 0 : &home);
         return BH_DONE;
     }
-    if (marked && (view.meta & bh_dy_mark_of(op->key, BH_DY_BUCKET_SLOTS)))
+    if (bh_dy_may_have(slice, view.meta, op->key, BH_DY_BUCKET_SLOTS))
         return BH_STALL;
     if (!is_home)
         return BH_DY(claim_any)(slice, op, kind, view.meta, next);

@@ -48,6 +48,15 @@ BH_FN uint64_t bh_dy_pair_of(const bh_dy_geometry *geometry, bh_hash hash)
     return (hash.two >> 32) * geometry->pairs >> 32;
 }
 
+/* The address of a key's other bucket. */
+BH_FN uint64_t bh_dy_other_of(const bh_dy_geometry *geometry, bh_hash hash, uint32_t bucket_bytes)
+{
+    const uint64_t pair = bh_dy_pair_of(geometry, hash);
+
+    return bh_dy_line_of(geometry, &geometry->subtable[geometry->pair[pair] >> 4],
+                         bh_dy_word_other(hash), bucket_bytes);
+}
+
 /* Both places of a key. */
 typedef struct bh_dy_places {
     uint64_t home;
@@ -61,11 +70,10 @@ BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key,
     bh_hash hash = bh_hash_key(key, &geometry->seed);
     uint64_t pair = bh_dy_pair_of(geometry, hash);
     const bh_dy_subtable *home = &geometry->home[pair];
-    const bh_dy_subtable *other = &geometry->subtable[geometry->pair[pair] >> 4];
     bh_dy_places places;
 
     places.home = bh_dy_line_of(geometry, home, hash.one, bucket_bytes);
-    places.other = bh_dy_line_of(geometry, other, bh_dy_word_other(hash), bucket_bytes);
+    places.other = bh_dy_other_of(geometry, hash, bucket_bytes);
     places.counter = bh_dy_counter_of(hash.one >> home->doublings);
     return places;
 }

@@ -1,29 +1,35 @@
 /*
- * Keys whose buckets are both full, for one pair of widths. An include-template: see instance.h.
+ * Keys whose buckets are both full: others make room for them. For one pair of widths; an include-template: see instance.h.
  *
- * First a thread for each (`send`) puts the key into its home, in the place of a resident that has room in its own other
- * bucket: which residents have that it asks of all of them at once.
+ * First a thread for each (`send`) tries once to put the key into its home, in the place of a resident that has room in its own
+ * other bucket: which residents have that it asks of all of them at once.
  *
  *     home  [a b c d e f g]                other bucket of c  [. . . . . _ .]
  *                ^ the key                                               ^ c
  *
- * Then there is room made for those that are left (`make_way`). Sixteen threads look at sixteen residents of the two
- * buckets at once. Each of them reads the other bucket of its resident; where that is full, the other bucket of one
- * resident after the other of that one:
+ * Then sixteen threads (a tile) try for each that is left (`make_way`), several times. They look at the residents of the two buckets
+ * at once. Each of them reads the other bucket of its resident; where that is full, the other bucket of one resident after the
+ * other of that one:
  *
  *     home  [a b c d e f g]    other  [h i j k l m n]       both full
  *            0 1 2 3 4 5 6            8 9 ...               threads, a resident each
  *                                       |
  *     other bucket of i  [p q r s t u v]    full: then the other buckets of p, q, ...
  *                             |
- *     other bucket of r  [. . . . . _ .]    free: r moves there, i moves to the slot of r, and the slot of i is
- *                                           free for the key
+ *     other bucket of r  [. . . . . _ .]    free: r moves there, i moves to the slot of r, and the key into that of i
  *
- * One of them then inserts the key, after another look at both buckets: another key may have taken the slot meanwhile.
- * (A move takes both locks and checks all that it relies on: BH_DY(try_move) in tables/dycuckoo/moves.h.)
+ * No locks are needed, as for claims of free slots (tables/dycuckoo/claims.h), whose notes and marks are used: the last slot of the
+ * way is claimed by a compare-and-swap of its bucket's meta word, then the one before it, and the key's at the end; then pairs
+ * are written. If a compare-and-swap fails, the slot that was claimed before it is free again. In a slot that has been claimed in
+ * these kernels there may be anything, so nothing moves from there.
  *
- * Elements that are done are struck from the list. The last stage has those for which no resident could move, and follows
- * longer paths.
+ * Why no key comes twice. Here a key that is absent comes into a slot that was in use, and not without a compare-and-swap of home's
+ * meta word that leaves its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
+ * seen the first one's mark. A resident leaves its mark in its other bucket before it leaves home. So an element of its key
+ * that does not see it at home any more, and looks at the other bucket after that, sees the mark there.
+ *
+ * Elements that are done are struck from the list. The last stage has the others: those for which no resident could move; whose
+ * key is there, or may be; that have room by now.
  *
  * `make_way` is for few keys, which are done when the longest search has ended. Where there are more than threads, the
  * last stage does them in less time, because it reads no more buckets than it needs.
@@ -35,9 +41,25 @@
 #ifndef BH_CUDA_DEVICE_DYCUCKOO_MAKE_WAY_H
 #define BH_CUDA_DEVICE_DYCUCKOO_MAKE_WAY_H
 
+#include "cuda/device/async.h"
+
 #define BH_WAYS_THREADS 16u /* of an element: half of them for each bucket */
-#define BH_WAYS_TRIES 4u    /* another key may have taken the slot */
-#define BH_SENDS_TRIES 4u   /* how often an element looks at its buckets */
+#define BH_WAYS_HALF (BH_WAYS_THREADS / 2)
+#define BH_WAYS_TILES (32 / BH_WAYS_THREADS)
+#define BH_WAYS_MOST 8u  /* elements that a tile has, on average */
+#define BH_WAYS_TRIES 4u /* how often an element looks at its buckets, and in `send` */
+#define BH_SENDS_TRIES 2u
+#define BH_WAYS_BLOCKS 2u /* on a multiprocessor, and of `send` */
+#define BH_SENDS_BLOCKS 4u
+/* Claims have these kernels before `send` (claim.h); make_way's are behind it. */
+#define BH_SENDS_KERNEL 3u
+#define BH_WAYS_KERNELS 2u
+/* Residents whose other buckets a thread asks for at once: with more, registers would be spilled. */
+#define BH_SENDS_ASKED(slots) ((slots) > 7 ? 4u : (slots))
+
+#if BH_SENDS_KERNEL + BH_WAYS_KERNELS >= BH_EPOCHS
+#error "each kernel with claims has a number of its own"
+#endif
 
 #endif
 
@@ -45,306 +67,469 @@
 #define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
-/* The bucket that the resident in a slot of a bucket can move to, 0 where there is none; *free: whether that has a
- * free slot. Read without locks: a guess. */
-BH_FN uint64_t BH_DY(way_of)(const bh_dy_geometry *geometry, uint64_t line, uint32_t slot,
-                             int *free)
+/* A pair that may leave its slot. Its bucket has been seen with `meta`. */
+typedef struct BH_DY(leaver) {
+    uint64_t line;
+    uint64_t meta;
+    uint64_t to; /* 0: it is not a resident, or it has been claimed a slot for in this kernel */
+    uint64_t to_meta; /* as it was seen */
+    BH_KEY key;
+    uint32_t slot;
+} BH_DY(leaver);
+
+/* The other bucket of a pair in a bucket, 0 where the pair is not a resident. */
+BH_FN uint64_t BH_DY(other_of)(const bh_dy_geometry *geometry, uint64_t line, BH_KEY key)
 {
-    const uint64_t meta = bh_load64(bh_dy_at(line));
     bh_dy_places places;
 
-    *free = 0;
-    if (slot >= BH_DY_BUCKET_SLOTS ||
-        !(bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS) >> slot & 1))
+    if (BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN) /* the meta word has told */
+        return bh_dy_other_of(geometry, bh_hash_key(key, &geometry->seed), BH_DY_BUCKET_BYTES);
+    places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
+    return places.home == line ? places.other : 0;
+}
+
+/* The residents of a bucket that may leave their slots, as a mask of these. */
+BH_FN uint32_t BH_DY(may_leave)(const bh__slice *slice, uint64_t meta)
+{
+    return bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS) & ~bh_dy_noted(slice, meta);
+}
+
+/* Looks where the pair in a slot could go. Answers whether there is room. */
+BH_FN int BH_DY(look_to)(const bh__slice *slice, BH_DY(leaver) *p)
+{
+    p->to = 0;
+    if (p->slot < BH_DY_BUCKET_SLOTS && (BH_DY(may_leave)(slice, p->meta) >> p->slot & 1))
+        p->to = BH_DY(other_of)((const bh_dy_geometry *)slice->geometry, p->line, p->key);
+    if (!p->to)
         return 0;
-    places = bh_dy_places_of(geometry, BH_LOAD_KEY(BH_DY(key_at)(line, slot)), BH_DY_BUCKET_BYTES);
-    if (places.home != line)
-        return 0;
-    *free = !BH_DY(full)(bh_load64(bh_dy_at(places.other)));
-    return places.other;
+    p->to_meta = bh_peek64(bh_dy_at(p->to));
+    return !BH_DY(full)(p->to_meta);
 }
 
-/* A resident that could move. */
-typedef struct BH_DY(move) {
-    uint64_t from;
-    uint64_t to;
-    uint32_t slot;
-} BH_DY(move);
-
-/* Of the threads of a tile that `could` move residents, one does so: its `first` and then, if there is one, its
- * `second`. Answers whether this thread has. All of the tile come here. */
-BH_FN int BH_DY(one_moves)(const bh_dy_geometry *geometry, uint32_t tile, int could,
-                           const BH_DY(move) *first, const BH_DY(move) *second)
+/* Claims a free slot for the pair in a place, as a guest. Answers 0 where that could not be done. */
+BH_FN int BH_DY(claim_to)(const bh__slice *slice, const BH_DY(leaver) *p, uint32_t *slot)
 {
-    uint32_t left;
-
-    for (left = __ballot_sync(tile, could); left; left &= left - 1) {
-        const int mine = threadIdx.x % 32 == bh_first(left);
-        const int moved =
-            mine && BH_DY(try_move)(geometry, first->from, first->slot, first->to) == BH_DY_MOVED &&
-            (!second ||
-             BH_DY(try_move)(geometry, second->from, second->slot, second->to) == BH_DY_MOVED);
-
-        if (__any_sync(tile, moved))
-            return moved;
-    }
-    return 0;
+    *slot = bh_first(~bh_dy_used(p->to_meta, BH_DY_BUCKET_SLOTS));
+    return bh_swap_if64(bh_dy_at(p->to), p->to_meta,
+                        bh_dy_note(slice, p->to_meta, p->key, *slot, BH_DY_BUCKET_SLOTS) |
+                            bh_dy_slot_bits(*slot, BH_DY_BUCKET_SLOTS, 1));
 }
 
-/* Tries to free a slot in one of a key's two buckets, by the threads `tile` of a warp, all of which come here. Answers 1
- * where one was free, 2 where one of the tile has moved a resident, and 0 where none could. */
-BH_FN int BH_DY(make_way)(const bh_dy_geometry *geometry, BH_KEY key, uint32_t tile)
+/* Gives up a slot that has been claimed for a guest. */
+BH_FN void BH_DY(give_up)(uint64_t line, uint32_t slot)
 {
-    const bh_dy_places places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
-    const uint32_t lane = threadIdx.x % BH_WAYS_THREADS, half = BH_WAYS_THREADS / 2;
-    BH_DY(move) move = {lane < half ? places.home : places.other, 0, lane % half}, next;
-    int free, moved;
-
-    if (__any_sync(tile, !BH_DY(full)(bh_load64(bh_dy_at(move.from)))))
-        return 1;
-    move.to = BH_DY(way_of)(geometry, move.from, move.slot, &free);
-    moved = BH_DY(one_moves)(geometry, tile, free, &move, 0);
-    next.from = move.to;
-    for (next.slot = 0; next.slot < BH_DY_BUCKET_SLOTS && !__any_sync(tile, moved); next.slot++) {
-        free = 0;
-        if (next.from)
-            next.to = BH_DY(way_of)(geometry, next.from, next.slot, &free);
-        moved = BH_DY(one_moves)(geometry, tile, free, &next, &move);
-    }
-    return __any_sync(tile, moved) ? 2 : 0;
+    (void)bh_take64(bh_dy_at(line), 0 - bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 1));
 }
 
-/* Moves the resident in a slot of `home`, whose places are `r`, to its other bucket, and puts a key in its place. Both
- * buckets are locked meanwhile, each by one try. Answers STALE when home is not as it was seen with `home_meta`. */
-BH_FN bh_dy_moved BH_DY(replace)(uint64_t home, uint64_t home_meta, uint32_t slot,
-                                 const bh_dy_places *r, BH_KEY key, BH_VALUE value)
+/* Claims the slot of a place for another key, a guest there or not. The pair in it will have gone to its other bucket. */
+BH_FN int BH_DY(claim_place)(const bh__slice *slice, const BH_DY(leaver) *p, BH_KEY key, int guest)
 {
-    const uint64_t to = bh_load64(bh_dy_at(r->other));
+    const uint64_t noted = bh_dy_note(slice, p->meta, key, p->slot, BH_DY_BUCKET_SLOTS);
+    const uint32_t counter =
+        bh_dy_places_of((const bh_dy_geometry *)slice->geometry, p->key, BH_DY_BUCKET_BYTES)
+            .counter;
 
-    if (BH_DY(full)(to))
-        return BH_DY_FULL;
-    if (!bh_swap_if64(bh_dy_at(home), home_meta, home_meta | BH_DY_LOCK))
-        return BH_DY_STALE;
-    if ((to & BH_DY_LOCK) || !bh_swap_if64(bh_dy_at(r->other), to, to | BH_DY_LOCK)) {
-        bh_dy_unlock(home, home_meta);
-        return BH_DY_BUSY;
-    }
-    home_meta = BH_DY(copy_away)(home, home_meta, slot, r->other, to, r->counter);
-    BH_DY(set_pair)(home, slot, key, value);
-    bh_dy_unlock(home, home_meta | bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 0));
-    return BH_DY_MOVED;
-}
-
-/* Inserts an element for which there may be room now; answers whether that is done. */
-BH_FN int BH_DY(insert_now)(bh__slice *slice, uint32_t at, uint32_t kind)
-{
-    bh_answer answer = BH_RETRY;
-    uint32_t refused;
-    BH_DY(op) op = {};
-
-    for (refused = 0; answer == BH_RETRY && refused < BH_SENDS_TRIES; refused++) {
-        bh_region region = BH_DESIGN(begin_last)(slice, &op, at, kind);
-
-        answer = BH_DESIGN(step)(slice, &op, kind, region.offset, &region);
-    }
-    if (answer == BH_DONE && slice->outcomes)
-        slice->outcomes[at] = op.outcome;
-    return answer == BH_DONE;
+    return bh_swap_if64(bh_dy_at(p->line), p->meta,
+                        bh_dy_count_up(noted, counter) |
+                            bh_dy_slot_bits(p->slot, BH_DY_BUCKET_SLOTS, guest));
 }
 
 /* An element on its way. */
 typedef struct BH_DY(sender) {
     bh_dy_places places;
+    uint64_t home_meta; /* as home was seen */
     BH_KEY key;
-    uint64_t meta; /* home's, as it was seen */
-    uint32_t left; /* its residents that could move, and have not been tried, as a mask of slots */
-    uint32_t at;
-    uint32_t tries; /* how often it may still look at its buckets */
-    int looked;
+    BH_VALUE value;
 } BH_DY(sender);
 
-/* The residents of a bucket, which has been seen with `meta`, whose other buckets have room, as a mask of slots. All of
- * these are asked for at once. */
-BH_FN uint32_t BH_DY(could_move)(const bh_dy_geometry *geometry, uint64_t line, uint64_t meta)
+/* Before a key becomes a guest in its other bucket it is counted at home, and has its mark there. */
+BH_FN int BH_DY(announce)(const bh__slice *slice, const BH_DY(sender) *s)
 {
-    const uint32_t residents = bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS);
-    uint64_t to[BH_DY_BUCKET_SLOTS];
-    uint32_t could = 0, slot;
+    const uint64_t marked = bh_dy_mark(slice, s->home_meta, s->key, BH_DY_BUCKET_SLOTS);
 
-#pragma unroll
-    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
-        const bh_dy_places r =
-            bh_dy_places_of(geometry, BH_DY(own_key)(line, slot), BH_DY_BUCKET_BYTES);
-
-        to[slot] = ~0ull;
-        if ((residents >> slot & 1) && r.home == line)
-            to[slot] = bh_peek64(bh_dy_at(r.other));
-    }
-#pragma unroll
-    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++)
-        could |= (uint32_t)!BH_DY(full)(to[slot]) << slot;
-    return could;
+    return bh_swap_if64(bh_dy_at(s->places.home), s->home_meta,
+                        bh_dy_count_up(marked, s->places.counter));
 }
 
-/* Looks at both buckets. Answers FULL if they are, and the key is in neither: it is absent as long as home is as it was
- * seen, because guests are not moved here. */
-BH_FN bh_dy_moved BH_DY(look_full)(const bh_dy_geometry *geometry, BH_DY(sender) *s)
+/* Claims the slot of a pair in one of the element's buckets for it; `guest`: in its other bucket. */
+BH_FN int BH_DY(claim_for)(const bh__slice *slice, const BH_DY(leaver) *from,
+                           const BH_DY(sender) *s, int guest)
 {
-    BH_DY(view) home, other;
+    return (!guest || BH_DY(announce)(slice, s)) && BH_DY(claim_place)(slice, from, s->key, guest);
+}
 
-    if (!s->tries--)
-        return BH_DY_STALE;
-    if (!BH_DY(look)(s->places.home, s->key, &home))
+/* The pair in `from` goes where there is room, and the element's takes its place. Answers BUSY where the room is gone, and STALE
+ * where a bucket of the element's has changed. */
+BH_FN bh_dy_moved BH_DY(replace)(const bh__slice *slice, const BH_DY(leaver) *from,
+                                 const BH_DY(sender) *s, int guest)
+{
+    const BH_VALUE value = BH_DY(own_value)(from->line, from->slot);
+    uint32_t slot;
+
+    if (!BH_DY(claim_to)(slice, from, &slot))
         return BH_DY_BUSY;
-    (void)BH_DY(look)(s->places.other, s->key, &other);
-    if (!BH_DY(full)(home.meta) || !BH_DY(full)(other.meta) || home.match || other.match)
+    if (!BH_DY(claim_for)(slice, from, s, guest)) {
+        BH_DY(give_up)(from->to, slot);
         return BH_DY_STALE;
-    s->meta = home.meta;
-    s->left = BH_DY(could_move)(geometry, s->places.home, home.meta);
-    s->looked = 1;
-    return BH_DY_FULL;
+    }
+    BH_DY(set_pair)(from->to, slot, from->key, value);
+    BH_DY(set_pair)(from->line, from->slot, s->key, s->value);
+    return BH_DY_MOVED;
 }
 
-/* Tries to put the key in the place of the next resident. Answers BUSY or FULL to go on with, and STALE where the
- * element is left to others. */
-BH_FN bh_dy_moved BH_DY(send_next)(const bh_dy_geometry *geometry, const bh__slice *slice,
-                                   BH_DY(sender) *s, uint32_t kind)
+/* The same where the pair in `from` takes the place of one in its other bucket, which goes where there is room. */
+BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver) *from,
+                                      const BH_DY(leaver) *next, const BH_DY(sender) *s, int guest)
 {
-    const uint32_t slot = bh_first(s->left);
-    bh_dy_places r;
+    const BH_VALUE from_value = BH_DY(own_value)(from->line, from->slot);
+    const BH_VALUE next_value = BH_DY(own_value)(next->line, next->slot);
+    uint32_t slot;
+
+    if (!BH_DY(claim_to)(slice, next, &slot))
+        return BH_DY_BUSY;
+    if (!BH_DY(claim_place)(slice, next, from->key, 1)) {
+        BH_DY(give_up)(next->to, slot);
+        return BH_DY_BUSY;
+    }
+    BH_DY(set_pair)(next->to, slot, next->key, next_value);
+    if (!BH_DY(claim_for)(slice, from, s, guest)) {
+        BH_DY(give_up)(next->line, next->slot);
+        return BH_DY_STALE;
+    }
+    BH_DY(set_pair)(next->line, next->slot, from->key, from_value);
+    BH_DY(set_pair)(from->line, from->slot, s->key, s->value);
+    return BH_DY_MOVED;
+}
+
+/* Begins with an element of the list, whose name there is `name`. */
+BH_FN void BH_DY(begin_sending)(const bh__slice *slice, BH_DY(sender) *s, uint32_t name)
+{
+    const uint32_t at = name & BH_CUDA_PARKED_AT;
+
+    s->key = ((const BH_KEY *)slice->keys)[at];
+    s->value =
+        (BH_VALUE)bh_given(slice, bh_cuda_kind(slice, BH_KIND_MIXED, at), BH_VALUE_BYTES, at);
+    s->places =
+        bh_dy_places_of((const bh_dy_geometry *)slice->geometry, s->key, BH_DY_BUCKET_BYTES);
+}
+
+/* What `send` and `make_way` begin with. They are not the first `kernel` with claims: what earlier ones have noted does not matter
+ * any more. */
+BH_FN bh__slice BH_DY(way_slice)(const bh__cuda_job *job, uint32_t kernel)
+{
+    bh__slice slice = BH_DESIGN(cuda_slice)(job);
+
+    slice.epoch = (uint8_t)(slice.epoch + kernel);
+    return slice;
+}
+
+/* Strikes an element that has been inserted from its place in the list, where its name was. */
+BH_FN void BH_DY(strike)(const bh__slice *slice, uint32_t *place, uint32_t name)
+{
+    if (slice->outcomes)
+        slice->outcomes[name & BH_CUDA_PARKED_AT] = BH_INSERTED;
+    *place = BH_CUDA_PARKED_DONE;
+}
+
+/* To be called by all threads of a block at the end. */
+BH_FN void BH_DY(note_sent)(const bh__cuda_job *job, uint32_t sent)
+{
+    bh_cuda_enter_block(&job->done->sent, sent);
+    bh_cuda_enter_block(&job->done->inserted, sent);
+    if (threadIdx.x == 0)
+        job->done->moved = 1;
+}
+
+/* --- send ----------------------------------------------------------------------------------------- */
+
+/* Finds a resident of home that has room in its other bucket. `copy` is a copy of home. */
+BH_FN int BH_DY(find_leaver)(const bh__slice *slice, uint64_t copy, BH_DY(leaver) *leaver)
+{
+    constexpr uint32_t asked = BH_SENDS_ASKED(BH_DY_BUCKET_SLOTS);
+    const uint32_t residents = BH_DY(may_leave)(slice, leaver->meta);
+    uint32_t first, i;
+    int found = 0;
+
+    for (first = 0; first < BH_DY_BUCKET_SLOTS && !found; first += asked) {
+        uint64_t to[asked], meta[asked];
+
+#pragma unroll
+        for (i = 0; i < asked; i++) {
+            to[i] = 0;
+            if (first + i < BH_DY_BUCKET_SLOTS && (residents >> (first + i) & 1))
+                to[i] = BH_DY(other_of)((const bh_dy_geometry *)slice->geometry, leaver->line,
+                                        BH_DY(own_key)(copy, first + i));
+        }
+#pragma unroll
+        for (i = 0; i < asked; i++)
+            meta[i] = to[i] ? bh_peek64(bh_dy_at(to[i])) : ~0ull;
+#pragma unroll
+        for (i = 0; i < asked; i++) {
+            if (!found && !BH_DY(full)(meta[i])) {
+                found = 1;
+                leaver->slot = first + i;
+                leaver->to = to[i];
+                leaver->to_meta = meta[i];
+            }
+        }
+    }
+    if (found)
+        leaver->key = BH_DY(own_key)(copy, leaver->slot);
+    return found;
+}
+
+/* Whether a bucket, of which `copy` is a copy, is full and has not the key, nor may have it. */
+BH_FN int BH_DY(is_full_copy)(const bh__slice *slice, uint64_t copy, BH_KEY key, uint64_t *meta)
+{
+    BH_DY(view) view;
+
+    (void)BH_DY(look)(copy, key, &view);
+    *meta = view.meta;
+    return BH_DY(full)(view.meta) && !view.match &&
+           !bh_dy_may_have(slice, view.meta, key, BH_DY_BUCKET_SLOTS);
+}
+
+/* Tries to insert an element, if it is `busy`. All of the warp come here. Answers BUSY where it may be tried again, and FULL where it is
+ * left to make_way. `known`: its other bucket is full without its key. */
+BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, const BH_DY(sender) *s,
+                              int busy, int known)
+{
+    const uint64_t copy = (uint64_t)(uintptr_t)place;
+    BH_DY(leaver) leaver = {};
     bh_dy_moved moved;
+    uint64_t meta = 0;
 
-    if (!s->left)
-        return BH_DY_STALE;
-    s->left &= s->left - 1;
-    r = bh_dy_places_of(geometry, BH_DY(own_key)(s->places.home, slot), BH_DY_BUCKET_BYTES);
-    moved = BH_DY(replace)(s->places.home, s->meta, slot, &r, s->key,
-                           (BH_VALUE)bh_given(slice, kind, BH_VALUE_BYTES, s->at));
-    s->looked = moved != BH_DY_STALE;
-    return moved == BH_DY_STALE ? BH_DY_BUSY : moved;
+    leaver.line = s->places.home;
+    bh_cuda_bring(place, busy ? leaver.line : 0, BH_DY_LINE);
+    if (busy)
+        busy = BH_DY(is_full_copy)(slice, copy, s->key, &leaver.meta);
+    if (__any_sync(0xffffffffu, busy && !known)) {
+        /* First home, then the other bucket: so a key that moves meanwhile is seen. Home comes once more after that. */
+        const int looks = busy && !known;
+
+        __syncwarp();
+        bh_cuda_bring(place, looks ? s->places.other : 0, BH_DY_LINE);
+        if (looks)
+            busy = BH_DY(is_full_copy)(slice, copy, s->key, &meta);
+        __syncwarp();
+        bh_cuda_bring(place, looks ? leaver.line : 0, BH_DY_LINE);
+        if (looks && bh_read64(place) != leaver.meta)
+            busy = 0;
+    }
+    if (!busy || !BH_DY(find_leaver)(slice, copy, &leaver))
+        return BH_DY_FULL;
+    moved = BH_DY(replace)(slice, &leaver, s, 0);
+    return moved == BH_DY_MOVED ? moved : BH_DY_BUSY;
 }
 
-/*
- * Elements whose buckets are both full, a thread for each: puts the key into its home, in the place of a resident that
- * has room in its own other bucket. Elements that are done are struck from the list. What is left is a matter of the
- * kernels behind this one, also where the key is there by now, or there is room. Each round of the loop is an attempt of
- * each thread.
- */
-__global__ void BH_DESIGN(cuda_send)(const __grid_constant__ bh__cuda_job job)
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
+    BH_DESIGN(cuda_send)(const __grid_constant__ bh__cuda_job job)
 {
+    __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_DY_LINE + 16];
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
 
     if (!listed)
         return;
-    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-    const uint64_t count = listed < job.searches ? listed : job.searches;
-    const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
-    uint32_t *names = job.parked[BH_CUDA_BOTH_FULL - 1];
-    uint64_t next = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x, mine = 0;
-    bh_cuda_counts counts = {0, 0, 0};
-    BH_DY(sender) s = {};
-    uint32_t sent = 0, done = 0;
-    int busy = 0;
+    const bh__slice slice = BH_DY(way_slice)(&job, BH_SENDS_KERNEL);
+    const uint32_t count = (uint32_t)(listed < job.searches ? listed : job.searches);
+    const uint32_t threads = gridDim.x * blockDim.x, lane = threadIdx.x % 32;
+    uint32_t *const names = job.parked[BH_CUDA_BOTH_FULL - 1];
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, sent = 0;
 
-    slice.hints |= BH_HINT_LATER;
+    for (; i - lane < count; i += threads) {
+        const uint32_t name = i < count ? names[i] : 0;
+        bh_dy_moved moved = name & BH_CUDA_PARKED_ROOM ? BH_DY_BUSY : BH_DY_FULL;
+        BH_DY(sender) s = {};
+        uint32_t tries;
 
-    for (;;) {
-        if (!busy && next < count) {
-            mine = next;
-            next += threads;
-            s.at = names[mine] & ~BH_CUDA_PARKED_ROOM;
-            s.key = ((const BH_KEY *)slice.keys)[s.at];
-            s.places = bh_dy_places_of(geometry, s.key, BH_DY_BUCKET_BYTES);
-            s.tries = BH_SENDS_TRIES;
-            s.looked = 0;
-            busy = (names[mine] & BH_CUDA_PARKED_ROOM) != 0;
-            slice.room = 1;
+        if (moved == BH_DY_BUSY)
+            BH_DY(begin_sending)(&slice, &s, name);
+        for (tries = 0; tries < BH_SENDS_TRIES && __any_sync(0xffffffffu, moved == BH_DY_BUSY);
+             tries++) {
+            const bh_dy_moved now = BH_DY(send)(&slice, places[threadIdx.x], &s,
+                                                moved == BH_DY_BUSY, name & BH_CUDA_PARKED_AWAY);
+
+            moved = moved == BH_DY_BUSY ? now : moved;
+            __syncwarp(); /* a place must not be written before all have read the line in it */
         }
-        if (!__any_sync(0xffffffffu, busy || next < count))
-            break;
-        if (busy) {
-            const uint32_t kind = bh_cuda_kind(&slice, BH_KIND_MIXED, s.at);
-            bh_dy_moved moved = s.looked ? BH_DY_FULL : BH_DY(look_full)(geometry, &s);
-
-            if (moved == BH_DY_FULL)
-                moved = BH_DY(send_next)(geometry, &slice, &s, kind);
-            busy = moved == BH_DY_FULL || moved == BH_DY_BUSY;
-            if (moved == BH_DY_MOVED) {
-                sent++;
-                if (slice.outcomes)
-                    slice.outcomes[s.at] = BH_INSERTED;
-            }
-            if (moved == BH_DY_MOVED ||
-                (moved == BH_DY_STALE && !s.looked && BH_DY(insert_now)(&slice, s.at, kind))) {
-                names[mine] = BH_CUDA_PARKED_DONE;
-                done++;
-            }
+        if (moved == BH_DY_MOVED) {
+            BH_DY(strike)(&slice, names + i, name);
+            sent++;
         }
-        __syncwarp();
     }
-    if (sent)
-        job.done->moved = 1;
-    __syncwarp();
-    counts.inserted = sent + (uint32_t)slice.inserted;
-    counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_add(&job.done->sent, done);
-    bh_cuda_enter(&job, BH__CUDA_SIFT, &counts);
+    BH_DY(note_sent)(&job, sent);
 }
 
-__global__ void BH_DESIGN(cuda_make_way)(const __grid_constant__ bh__cuda_job job)
+/* --- make_way ---------------------------------------------------------------------------------------- */
+
+/* Of the threads of a tile that `could` insert the element one does so: the pair in its `from` goes where there is room or, with
+ * `next`, to the place of that one, which goes where there is room. Answers FULL where none could, or what became of it.
+ * All of the tile come here. */
+BH_FN bh_dy_moved BH_DY(one_replaces)(const bh__slice *slice, uint32_t tile, int could,
+                                      const BH_DY(leaver) *from, const BH_DY(leaver) *next,
+                                      const BH_DY(sender) *s)
+{
+    const int guest = threadIdx.x % BH_WAYS_THREADS >= BH_WAYS_HALF;
+    int moved = BH_DY_FULL; /* a bh_dy_moved */
+    uint32_t left;
+
+    for (left = __ballot_sync(tile, could); left && moved != BH_DY_MOVED && moved != BH_DY_STALE;
+         left &= left - 1) {
+        if (threadIdx.x % 32 == bh_first(left))
+            moved = next ? BH_DY(replace_both)(slice, from, next, s, guest)
+                         : BH_DY(replace)(slice, from, s, guest);
+        moved = __shfl_sync(tile, moved, (int)bh_first(left));
+    }
+    return (bh_dy_moved)moved;
+}
+
+/* Whether a bucket has not the key, nor may have it. *meta receives what it was seen with. All of the tile come here. */
+BH_FN int BH_DY(is_without)(const bh__slice *slice, uint32_t tile, uint64_t line, BH_KEY key,
+                            uint64_t *meta)
+{
+    const uint32_t slot = threadIdx.x % BH_WAYS_THREADS;
+    int same;
+
+    *meta = bh_peek64(bh_dy_at(line));
+    same = slot < BH_DY_BUCKET_SLOTS && BH_DY(own_key)(line, slot) == key;
+    return !__any_sync(tile, same) && !bh_dy_may_have(slice, *meta, key, BH_DY_BUCKET_SLOTS);
+}
+
+/* Inserts an element, one of whose buckets is not full, there. Answers BUSY where that could not be done. */
+BH_FN bh_dy_moved BH_DY(take_room)(const bh__slice *slice, const BH_DY(sender) *s,
+                                   uint64_t other_meta)
+{
+    const int guest = BH_DY(full)(s->home_meta);
+    const uint64_t line = guest ? s->places.other : s->places.home;
+    const uint64_t meta = guest ? other_meta : s->home_meta;
+    const uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS));
+
+    if ((guest && !BH_DY(announce)(slice, s)) ||
+        !bh_swap_if64(bh_dy_at(line), meta,
+                      bh_dy_note(slice, meta, s->key, slot, BH_DY_BUCKET_SLOTS) |
+                          bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)))
+        return BH_DY_BUSY;
+    BH_DY(set_pair)(line, slot, s->key, s->value);
+    return BH_DY_MOVED;
+}
+
+/* The pair that a thread looks at: in a slot of the bucket of its half of the tile. */
+BH_FN int BH_DY(look_from)(const bh__slice *slice, const BH_DY(sender) *s, uint64_t other_meta,
+                           uint32_t slot, BH_DY(leaver) *from)
+{
+    const int guest = threadIdx.x % BH_WAYS_THREADS >= BH_WAYS_HALF;
+
+    from->line = guest ? s->places.other : s->places.home;
+    from->meta = guest ? other_meta : s->home_meta;
+    from->slot = slot;
+    if (slot < BH_DY_BUCKET_SLOTS)
+        from->key = BH_DY(own_key)(from->line, slot);
+    return BH_DY(look_to)(slice, from);
+}
+
+/* An attempt of a tile to insert an element. Answers FULL where that is not possible, or is not to be done here. */
+BH_FN bh_dy_moved BH_DY(make_way)(const bh__slice *slice, uint32_t tile, BH_DY(sender) *s)
+{
+    bh_dy_moved moved = BH_DY_FULL;
+    uint64_t other_meta;
+    uint32_t first, at;
+
+    /* First home, then the other bucket: see `send`. */
+    if (!BH_DY(is_without)(slice, tile, s->places.home, s->key, &s->home_meta) ||
+        !BH_DY(is_without)(slice, tile, s->places.other, s->key, &other_meta))
+        return BH_DY_FULL;
+    if (!BH_DY(full)(s->home_meta) || !BH_DY(full)(other_meta)) {
+        if (threadIdx.x % BH_WAYS_THREADS == 0)
+            moved = BH_DY(take_room)(slice, s, other_meta);
+        return (bh_dy_moved)__shfl_sync(tile, (int)moved, 0, BH_WAYS_THREADS);
+    }
+    for (first = 0; first < BH_DY_BUCKET_SLOTS && moved == BH_DY_FULL; first += BH_WAYS_HALF) {
+        BH_DY(leaver) from = {}, next = {};
+        int could =
+            BH_DY(look_from)(slice, s, other_meta, first + threadIdx.x % BH_WAYS_HALF, &from);
+
+        moved = BH_DY(one_replaces)(slice, tile, could, &from, 0, s);
+        if (from.to != s->places.home && from.to != s->places.other)
+            next.line = from.to;
+        next.meta = from.to_meta;
+        for (at = 0; at < BH_DY_BUCKET_SLOTS && moved == BH_DY_FULL; at++) {
+            next.slot = at;
+            could = 0;
+            if (next.line) {
+                next.key = BH_DY(own_key)(next.line, at);
+                could = BH_DY(look_to)(slice, &next);
+            }
+            moved = BH_DY(one_replaces)(slice, tile, could, &from, &next, s);
+        }
+    }
+    return moved;
+}
+
+/* A warp takes some neighbours of the list, of which few are left. Its tiles share them. */
+__global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
+    BH_DESIGN(cuda_make_way)(const __grid_constant__ bh__cuda_job job, uint32_t kernel)
 {
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
-    const uint64_t tiles = gridDim.x * (uint64_t)blockDim.x / BH_WAYS_THREADS;
+    const uint32_t threads = gridDim.x * blockDim.x, warps = threads / 32;
     const uint64_t left = listed - job.done->sent;
 
-    if (!left || left > tiles)
+    if (!left || left > threads / BH_WAYS_THREADS * BH_WAYS_MOST)
         return;
-    bh__slice slice = BH_DESIGN(cuda_slice)(&job);
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice.geometry;
-    const uint64_t count = listed < job.searches ? listed : job.searches;
-    uint32_t *names = job.parked[BH_CUDA_BOTH_FULL - 1];
-    const uint32_t tile = ((1u << BH_WAYS_THREADS) - 1)
-                          << threadIdx.x % 32 / BH_WAYS_THREADS * BH_WAYS_THREADS;
-    uint64_t i = (blockIdx.x * (uint64_t)blockDim.x + threadIdx.x) / BH_WAYS_THREADS;
-    bh_cuda_counts counts = {0, 0, 0};
+    const bh__slice slice = BH_DY(way_slice)(&job, kernel);
+    const uint32_t count = (uint32_t)(listed < job.searches ? listed : job.searches);
+    const uint32_t share = count / warps + 1;
+    const uint32_t each = share < BH_WAYS_TILES ? BH_WAYS_TILES : share < 32 ? share : 32;
+    const uint32_t lane = threadIdx.x % 32, number = lane / BH_WAYS_THREADS;
+    const uint32_t tile = ((1u << BH_WAYS_THREADS) - 1) << number * BH_WAYS_THREADS;
+    uint32_t *const names = job.parked[BH_CUDA_BOTH_FULL - 1];
+    uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * each, sent = 0;
 
-    slice.hints |= BH_HINT_LATER;
-    for (; i < count; i += tiles) {
-        const uint32_t name = names[i], at = name & ~BH_CUDA_PARKED_ROOM;
-        const int has_room = (name & BH_CUDA_PARKED_ROOM) != 0;
-        uint32_t tries = 0;
-        int done = name == BH_CUDA_PARKED_DONE, way = 1;
+    for (; first < count; first += warps * each) {
+        const int has = lane < each && first + lane < count;
+        const uint32_t mine = has ? names[first + lane] : BH_CUDA_PARKED_DONE;
+        uint32_t open =
+            __ballot_sync(0xffffffffu, mine != BH_CUDA_PARKED_DONE && (mine & BH_CUDA_PARKED_ROOM));
 
-        /* Without room, only what is there already can be done: no resident moves for it. */
-        for (; !done && way && tries < BH_WAYS_TRIES; tries++) {
-            way = has_room ? BH_DY(make_way)(geometry, ((const BH_KEY *)slice.keys)[at], tile) : 0;
-            if (way == 2)
-                job.done->moved = 1;
-            slice.room = has_room;
-            __syncwarp(tile);
-            if (threadIdx.x % BH_WAYS_THREADS == 0)
-                done = BH_DY(insert_now)(&slice, at, bh_cuda_kind(&slice, BH_KIND_MIXED, at));
-            done = __shfl_sync(tile, done, 0, BH_WAYS_THREADS);
+        for (; open; open &= open - 1) {
+            const uint32_t own = number ? open & (open - 1) : open;
+            const uint32_t of = own ? bh_first(own) : 0;
+            const uint32_t name = __shfl_sync(0xffffffffu, mine, (int)of);
+            bh_dy_moved moved = own ? BH_DY_BUSY : BH_DY_FULL;
+            BH_DY(sender) s = {};
+            uint32_t tries;
+
+            if (own)
+                BH_DY(begin_sending)(&slice, &s, name);
+            for (tries = 0; (moved == BH_DY_BUSY || moved == BH_DY_STALE) && tries < BH_WAYS_TRIES;
+                 tries++)
+                moved = BH_DY(make_way)(&slice, tile, &s);
+            if (moved == BH_DY_MOVED && lane % BH_WAYS_THREADS == 0) {
+                BH_DY(strike)(&slice, names + first + of, name);
+                sent++;
+            }
+            __syncwarp();
+            open &= open - 1;
         }
-        if (tries && done)
-            names[i] = BH_CUDA_PARKED_DONE;
     }
-    __syncwarp();
-    counts.inserted = (uint32_t)slice.inserted;
-    counts.assigned = (uint32_t)slice.assigned;
-    bh_cuda_add(&job.done->sent, counts.inserted + counts.assigned);
-    bh_cuda_enter(&job, BH__CUDA_SIFT, &counts);
+    BH_DY(note_sent)(&job, sent);
 }
 
 int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads)
 {
+    const unsigned wanted = bh__gpu_blocks(threads), processors = gpu->processors;
+    const unsigned sends =
+        wanted < BH_SENDS_BLOCKS * processors ? wanted : BH_SENDS_BLOCKS * processors;
+    const unsigned ways =
+        wanted < BH_WAYS_BLOCKS * processors ? wanted : BH_WAYS_BLOCKS * processors;
+    uint32_t kernel;
     int error;
 
-    BH_DESIGN(cuda_send)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
+    BH_DESIGN(cuda_send)<<<sends, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
     error = (int)cudaGetLastError();
-    if (!error) {
-        BH_DESIGN(cuda_make_way)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
+    /* Twice, because in the first of these kernels some keys find marks of others: the second is faster than the last stage. */
+    for (kernel = 1; !error && kernel <= BH_WAYS_KERNELS; kernel++) {
+        BH_DESIGN(cuda_make_way)<<<ways, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job,
+                                                                          BH_SENDS_KERNEL + kernel);
         error = (int)cudaGetLastError();
     }
     return error;
