@@ -46,7 +46,8 @@ BH_FN void BH_DESIGN(claim_all)(const bh__cuda_job *job, uint32_t kind, uint32_t
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_LOOK_PLACE];
     bh__slice slice = BH_DESIGN(claim_slice)(job, kind, stage, again);
 
-    if (stage && !(again ? job->done->left : job->done->parked_count[stage - 1]))
+    if (stage &&
+        !(again ? bh_cuda_block_sees(&job->done->left) : job->done->parked_count[stage - 1]))
         return;
     if (stage == BH_CUDA_HOME_FULL)
         bh_cuda_begin_keeping();

@@ -43,6 +43,18 @@ BH_FN void bh_cuda_add(uint64_t *counter, uint32_t counted)
         atomicAdd((unsigned long long *)counter, (unsigned long long)sum);
 }
 
+/* A word that other blocks change, as the first thread of a block sees it: so that all of its threads do the same. To be
+ * called by all of them, once. */
+BH_FN uint64_t bh_cuda_block_sees(const uint64_t *word)
+{
+    __shared__ uint64_t seen;
+
+    if (threadIdx.x == 0)
+        seen = *(volatile const uint64_t *)word;
+    __syncthreads();
+    return seen;
+}
+
 /* Adds up what the threads of a block have done, by one atomic operation. */
 BH_FN void bh_cuda_enter_block(uint64_t *counter, uint64_t did)
 {

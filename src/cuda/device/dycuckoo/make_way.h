@@ -471,7 +471,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
 {
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint32_t threads = gridDim.x * blockDim.x, warps = threads / 32;
-    const uint64_t left = listed - job.done->sent;
+    const uint64_t left = listed - bh_cuda_block_sees(&job.done->sent);
 
     if (!left || left > threads / BH_WAYS_THREADS * BH_WAYS_MOST)
         return;
