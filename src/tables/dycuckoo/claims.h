@@ -13,7 +13,7 @@
  *
  *     bits 0..31   lock, slots in use, guests, filter     as layout.h draws them
  *     bits 32..    which slots have been claimed in this slice
- *     bits ..55    their marks: of each a bit, chosen by its key
+ *     bits ..55    their marks: of each two bits, chosen by its key
  *     bits 56..63  slice->epoch, where there are marks of this slice. Each kernel of a slice that claims slots has a number of
  *                  its own: what earlier ones have written can be read
  *
@@ -53,14 +53,16 @@ BH_FN uint32_t bh_dy_noted(const bh__slice *slice, uint64_t meta)
     return bh_dy_is_marked(slice, meta) ? (uint32_t)(meta >> BH_DY_CLAIMED_SHIFT) : 0;
 }
 
-/* A key's mark, as a bit of the meta word. Keys of one bucket may be chosen so that they have the same one: it costs
+/* A key's mark, as two bits of the meta word. Keys of one bucket may be chosen so that they have the same ones: it costs
  * time. */
 BH_FN uint64_t bh_dy_mark_of(uint64_t key, uint32_t slots)
 {
     const uint32_t mixed = ((uint32_t)key ^ (uint32_t)(key >> 32)) * 0x9e3779b1u;
     const uint32_t first = BH_DY_CLAIMED_SHIFT + slots, marks = BH_DY_EPOCH_SHIFT - first;
+    const uint64_t one = (uint64_t)mixed * marks, two = (uint64_t)(uint32_t)one * (marks - 1);
+    const uint32_t bit = (uint32_t)(one >> 32), further = bit + 1 + (uint32_t)(two >> 32);
 
-    return 1ull << (first + (uint32_t)((uint64_t)mixed * marks >> 32));
+    return 1ull << (first + bit) | 1ull << (first + (further < marks ? further : further - marks));
 }
 
 /* A meta word with a key's mark. */
@@ -83,7 +85,7 @@ BH_FN uint64_t bh_dy_note(const bh__slice *slice, uint64_t meta, uint64_t key, u
 /* Whether a bucket, as it was seen, may have a key that has been claimed a slot in this slice. */
 BH_FN int bh_dy_may_have(const bh__slice *slice, uint64_t meta, uint64_t key, uint32_t slots)
 {
-    return bh_dy_is_marked(slice, meta) && (meta & bh_dy_mark_of(key, slots));
+    return bh_dy_is_marked(slice, meta) && !(~meta & bh_dy_mark_of(key, slots));
 }
 
 /* Counts a guest at home, or counts it down. */
