@@ -12,14 +12,14 @@
  * slot notes that, and leaves a *mark* of its key in the meta word, by the same compare-and-swap:
  *
  *     bits 0..31   lock, slots in use, guests, filter     as layout.h draws them
- *     bits 32..    which slots have been claimed in this slice
+ *     bits 32..    which slots have been claimed in this kernel
  *     bits ..55    their marks: of each two bits, chosen by its key
- *     bits 56..63  slice->epoch, where there are marks of this slice. Each kernel of a slice that claims slots has a number of
- *                  its own: what earlier ones have written can be read
+ *     bits 56..63  slice->epoch, where there are marks of this kernel. Each kernel of a slice that claims slots has a number of
+ *                  its own: what earlier ones have written can be read, and its first mark drops theirs
  *
  * Outside of such a kernel these bits are the sequence number, of which no more is asked than that it changes. What
- * it happens to be may look like marks of this slice. Then elements are left to the stages that need not be: a mark, or a
- * match in a slot that is noted as claimed, decides nothing. Slots that have been claimed in this slice are always noted.
+ * it happens to be may look like marks of this kernel. Then elements are left to the stages that need not be: a mark, or a
+ * match in a slot that is noted as claimed, decides nothing. Slots that have been claimed in this kernel are always noted.
  *
  * Why no key comes twice. Let elements A and B bring one key, and A claim a slot first.
  *
@@ -41,13 +41,13 @@
 #define BH_DY_CLAIMED_SHIFT 32
 #define BH_DY_EPOCH_SHIFT 56
 
-/* Whether a meta word has marks of this slice. */
+/* Whether a meta word has marks of this kernel. */
 BH_FN int bh_dy_is_marked(const bh__slice *slice, uint64_t meta)
 {
     return (uint8_t)(meta >> BH_DY_EPOCH_SHIFT) == slice->epoch;
 }
 
-/* The slots that have been claimed in this slice, as bits; bits behind these may be anything. */
+/* The slots that have been claimed in this kernel, as bits; bits behind these may be anything. */
 BH_FN uint32_t bh_dy_noted(const bh__slice *slice, uint64_t meta)
 {
     return bh_dy_is_marked(slice, meta) ? (uint32_t)(meta >> BH_DY_CLAIMED_SHIFT) : 0;
@@ -82,7 +82,7 @@ BH_FN uint64_t bh_dy_note(const bh__slice *slice, uint64_t meta, uint64_t key, u
     return bh_dy_mark(slice, meta, key, slots) | 1ull << (BH_DY_CLAIMED_SHIFT + slot);
 }
 
-/* Whether a bucket, as it was seen, may have a key that has been claimed a slot in this slice. */
+/* Whether a slot of a bucket, as it was seen, may have been claimed for a key in this kernel. */
 BH_FN int bh_dy_may_have(const bh__slice *slice, uint64_t meta, uint64_t key, uint32_t slots)
 {
     return bh_dy_is_marked(slice, meta) && !(~meta & bh_dy_mark_of(key, slots));
@@ -101,15 +101,24 @@ BH_FN void bh_dy_count_guest(uint64_t home, uint32_t counter, int down)
 
 #endif
 
+/* Claims the first free slot of the bucket at `line`, whose meta word was `meta`, for a key, a guest there or not. Answers 0 when the
+ * bucket has changed. */
+BH_FN int BH_DY(claim_slot)(const bh__slice *slice, uint64_t line, uint64_t meta, BH_KEY key,
+                            int guest, uint32_t *slot)
+{
+    *slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS));
+    return bh_swap_if64(bh_dy_at(line), meta,
+                        bh_dy_note(slice, meta, key, *slot, BH_DY_BUCKET_SLOTS) |
+                            bh_dy_slot_bits(*slot, BH_DY_BUCKET_SLOTS, guest));
+}
+
 /* Claims a free slot of the bucket at `line`, whose meta word was `meta`, for the operation's key, which is absent.
  * Answers 0 when the bucket has changed. The caller writes the pair: BH_DY(claimed) tells where. (op->path is the slot.) */
 BH_FN int BH_DY(claim)(bh__slice *slice, BH_DY(op) *op, uint64_t line, uint64_t meta, int guest)
 {
-    const uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS) & BH_DY_BUCKET_ALL);
+    uint32_t slot;
 
-    if (!bh_swap_if64(bh_dy_at(line), meta,
-                      bh_dy_note(slice, meta, op->key, slot, BH_DY_BUCKET_SLOTS) |
-                          bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)))
+    if (!BH_DY(claim_slot)(slice, line, meta, op->key, guest, &slot))
         return 0;
     op->path = slot;
     slice->room--;
@@ -127,7 +136,8 @@ BH_FN unsigned char *BH_DY(claimed)(const BH_DY(op) *op, unsigned char **value)
     return BH_DY(key_at)(line, op->path);
 }
 
-/* Claims a slot of the other bucket, and counts the guest at home. Both compare-and-swaps are on their way at the same time. */
+/* Claims a slot of the other bucket, and counts the guest at home. Both compare-and-swaps are on their way at the same time. (A
+ * counter that has come to 3 stays there, also where the claim failed.) */
 BH_FN bh_answer BH_DY(claim_away)(bh__slice *slice, BH_DY(op) *op, uint64_t home, uint64_t other)
 {
     const uint64_t up = bh_dy_count_up(home, op->counter);

@@ -81,7 +81,7 @@ BH_FN bh_dy_places bh_dy_places_of(const bh_dy_geometry *geometry, uint64_t key,
 /* What became of an attempt to move a resident. */
 typedef enum bh_dy_moved {
     BH_DY_MOVED,
-    BH_DY_BUSY, /* a bucket is locked: try again */
+    BH_DY_BUSY, /* a bucket is locked, or has changed: try again */
     BH_DY_FULL,
     BH_DY_STALE /* the slot does not hold what it held */
 } bh_dy_moved;

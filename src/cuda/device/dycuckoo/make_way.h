@@ -19,9 +19,10 @@
  *     other bucket of r  [. . . . . _ .]    free: r moves there, i moves to the slot of r, and the key into that of i
  *
  * No locks are needed, as for claims of free slots (tables/dycuckoo/claims.h), whose notes and marks are used: the last slot of the
- * way is claimed by a compare-and-swap of its bucket's meta word, then the one before it, and the key's at the end; then pairs
- * are written. If a compare-and-swap fails, the slot that was claimed before it is free again. In a slot that has been claimed in
- * these kernels there may be anything, so nothing moves from there.
+ * way is claimed by a compare-and-swap of its bucket's meta word, then the one before it, and the key's at the end. Behind each
+ * claim but the first the pair that was there is written to its new slot. If a compare-and-swap fails, the slot that was claimed
+ * before it is free again (and a pair that has moved stays where it is). In a slot that has been claimed in a kernel there may be
+ * anything during that kernel, so nothing moves from there.
  *
  * Why no key comes twice. Here a key that is absent comes into a slot that was in use, and not without a compare-and-swap of home's
  * meta word that leaves its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
@@ -47,9 +48,9 @@
 #define BH_WAYS_HALF (BH_WAYS_THREADS / 2)
 #define BH_WAYS_TILES (32 / BH_WAYS_THREADS)
 #define BH_WAYS_MOST 8u  /* elements that a tile has, on average */
-#define BH_WAYS_TRIES 4u /* how often an element looks at its buckets, and in `send` */
+#define BH_WAYS_TRIES 4u /* how often an element of make_way looks at its buckets; one of `send` */
 #define BH_SENDS_TRIES 2u
-#define BH_WAYS_BLOCKS 2u /* on a multiprocessor, and of `send` */
+#define BH_WAYS_BLOCKS 2u /* of make_way on a multiprocessor; of `send` */
 #define BH_SENDS_BLOCKS 4u
 /* Claims have these kernels before `send` (claim.h); make_way's are behind it. */
 #define BH_SENDS_KERNEL 3u
@@ -71,7 +72,8 @@
 typedef struct BH_DY(leaver) {
     uint64_t line;
     uint64_t meta;
-    uint64_t to; /* 0: it is not a resident, or it has been claimed a slot for in this kernel */
+    uint64_t
+        to; /* its other bucket; 0: it is a guest here, or its slot has been claimed in this kernel */
     uint64_t to_meta; /* as it was seen */
     BH_KEY key;
     uint32_t slot;
@@ -104,15 +106,6 @@ BH_FN int BH_DY(look_to)(const bh__slice *slice, BH_DY(leaver) *p)
         return 0;
     p->to_meta = bh_peek64(bh_dy_at(p->to));
     return !BH_DY(full)(p->to_meta);
-}
-
-/* Claims a free slot for the pair in a place, as a guest. Answers 0 where that could not be done. */
-BH_FN int BH_DY(claim_to)(const bh__slice *slice, const BH_DY(leaver) *p, uint32_t *slot)
-{
-    *slot = bh_first(~bh_dy_used(p->to_meta, BH_DY_BUCKET_SLOTS));
-    return bh_swap_if64(bh_dy_at(p->to), p->to_meta,
-                        bh_dy_note(slice, p->to_meta, p->key, *slot, BH_DY_BUCKET_SLOTS) |
-                            bh_dy_slot_bits(*slot, BH_DY_BUCKET_SLOTS, 1));
 }
 
 /* Gives up a slot that has been claimed for a guest. */
@@ -151,11 +144,23 @@ BH_FN int BH_DY(announce)(const bh__slice *slice, const BH_DY(sender) *s)
                         bh_dy_count_up(marked, s->places.counter));
 }
 
+/* Where it could not become a guest, it is not counted any more. */
+BH_FN void BH_DY(renounce)(const BH_DY(sender) *s)
+{
+    bh_dy_count_guest(s->places.home, s->places.counter, 1);
+}
+
 /* Claims the slot of a pair in one of the element's buckets for it; `guest`: in its other bucket. */
 BH_FN int BH_DY(claim_for)(const bh__slice *slice, const BH_DY(leaver) *from,
                            const BH_DY(sender) *s, int guest)
 {
-    return (!guest || BH_DY(announce)(slice, s)) && BH_DY(claim_place)(slice, from, s->key, guest);
+    if (guest && !BH_DY(announce)(slice, s))
+        return 0;
+    if (BH_DY(claim_place)(slice, from, s->key, guest))
+        return 1;
+    if (guest)
+        BH_DY(renounce)(s);
+    return 0;
 }
 
 /* The pair in `from` goes where there is room, and the element's takes its place. Answers BUSY where the room is gone, and STALE
@@ -166,7 +171,7 @@ BH_FN bh_dy_moved BH_DY(replace)(const bh__slice *slice, const BH_DY(leaver) *fr
     const BH_VALUE value = BH_DY(own_value)(from->line, from->slot);
     uint32_t slot;
 
-    if (!BH_DY(claim_to)(slice, from, &slot))
+    if (!BH_DY(claim_slot)(slice, from->to, from->to_meta, from->key, 1, &slot))
         return BH_DY_BUSY;
     if (!BH_DY(claim_for)(slice, from, s, guest)) {
         BH_DY(give_up)(from->to, slot);
@@ -185,7 +190,7 @@ BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver
     const BH_VALUE next_value = BH_DY(own_value)(next->line, next->slot);
     uint32_t slot;
 
-    if (!BH_DY(claim_to)(slice, next, &slot))
+    if (!BH_DY(claim_slot)(slice, next->to, next->to_meta, next->key, 1, &slot))
         return BH_DY_BUSY;
     if (!BH_DY(claim_place)(slice, next, from->key, 1)) {
         BH_DY(give_up)(next->to, slot);
@@ -202,7 +207,7 @@ BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver
 }
 
 /* Begins with an element of the list, whose name there is `name`. */
-BH_FN void BH_DY(begin_sending)(const bh__slice *slice, BH_DY(sender) *s, uint32_t name)
+BH_FN void BH_DY(take_up)(const bh__slice *slice, BH_DY(sender) *s, uint32_t name)
 {
     const uint32_t at = name & BH_CUDA_PARKED_AT;
 
@@ -231,12 +236,13 @@ BH_FN void BH_DY(strike)(const bh__slice *slice, uint32_t *place, uint32_t name)
     *place = BH_CUDA_PARKED_DONE;
 }
 
-/* To be called by all threads of a block at the end. */
-BH_FN void BH_DY(note_sent)(const bh__cuda_job *job, uint32_t sent)
+/* To be called by all threads of a block at the end, with what they have inserted, and whether they have tried: then pairs may
+ * have moved. */
+BH_FN void BH_DY(note_sent)(const bh__cuda_job *job, uint32_t sent, int tried)
 {
     bh_cuda_enter_block(&job->done->sent, sent);
     bh_cuda_enter_block(&job->done->inserted, sent);
-    if (threadIdx.x == 0)
+    if (tried)
         job->done->moved = 1;
 }
 
@@ -289,8 +295,9 @@ BH_FN int BH_DY(is_full_copy)(const bh__slice *slice, uint64_t copy, BH_KEY key,
            !bh_dy_may_have(slice, view.meta, key, BH_DY_BUCKET_SLOTS);
 }
 
-/* Tries to insert an element, if it is `busy`. All of the warp come here. Answers BUSY where it may be tried again, and FULL where it is
- * left to make_way. `known`: its other bucket is full without its key. */
+/* Tries to insert an element, if it is `busy`. All of the warp come here. Answers BUSY where a compare-and-swap failed, and FULL where the
+ * element is left to make_way. `known`: claims have seen its other bucket full without its key. That is so still: nothing has left
+ * a bucket since, and here only pairs come into other buckets that were in the table before. */
 BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, const BH_DY(sender) *s,
                               int busy, int known)
 {
@@ -335,6 +342,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
     const uint32_t threads = gridDim.x * blockDim.x, lane = threadIdx.x % 32;
     uint32_t *const names = job.parked[BH_CUDA_BOTH_FULL - 1];
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, sent = 0;
+    int tried = 0;
 
     for (; i - lane < count; i += threads) {
         const uint32_t name = i < count ? names[i] : 0;
@@ -342,8 +350,9 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
         BH_DY(sender) s = {};
         uint32_t tries;
 
+        tried |= moved == BH_DY_BUSY;
         if (moved == BH_DY_BUSY)
-            BH_DY(begin_sending)(&slice, &s, name);
+            BH_DY(take_up)(&slice, &s, name);
         for (tries = 0; tries < BH_SENDS_TRIES && __any_sync(0xffffffffu, moved == BH_DY_BUSY);
              tries++) {
             const bh_dy_moved now = BH_DY(send)(&slice, places[threadIdx.x], &s,
@@ -357,7 +366,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
             sent++;
         }
     }
-    BH_DY(note_sent)(&job, sent);
+    BH_DY(note_sent)(&job, sent, tried);
 }
 
 /* --- make_way ---------------------------------------------------------------------------------------- */
@@ -390,8 +399,9 @@ BH_FN int BH_DY(is_without)(const bh__slice *slice, uint32_t tile, uint64_t line
     const uint32_t slot = threadIdx.x % BH_WAYS_THREADS;
     int same;
 
-    *meta = bh_peek64(bh_dy_at(line));
-    same = slot < BH_DY_BUCKET_SLOTS && BH_DY(own_key)(line, slot) == key;
+    /* What one thread has seen: all of the tile are to do the same. */
+    *meta = __shfl_sync(tile, bh_peek64(bh_dy_at(line)), 0, BH_WAYS_THREADS);
+    same = (bh_dy_used(*meta, BH_DY_BUCKET_SLOTS) >> slot & 1) && BH_DY(own_key)(line, slot) == key;
     return !__any_sync(tile, same) && !bh_dy_may_have(slice, *meta, key, BH_DY_BUCKET_SLOTS);
 }
 
@@ -402,13 +412,15 @@ BH_FN bh_dy_moved BH_DY(take_room)(const bh__slice *slice, const BH_DY(sender) *
     const int guest = BH_DY(full)(s->home_meta);
     const uint64_t line = guest ? s->places.other : s->places.home;
     const uint64_t meta = guest ? other_meta : s->home_meta;
-    const uint32_t slot = bh_first(~bh_dy_used(meta, BH_DY_BUCKET_SLOTS));
+    uint32_t slot;
 
-    if ((guest && !BH_DY(announce)(slice, s)) ||
-        !bh_swap_if64(bh_dy_at(line), meta,
-                      bh_dy_note(slice, meta, s->key, slot, BH_DY_BUCKET_SLOTS) |
-                          bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest)))
+    if (guest && !BH_DY(announce)(slice, s))
         return BH_DY_BUSY;
+    if (!BH_DY(claim_slot)(slice, line, meta, s->key, guest, &slot)) {
+        if (guest)
+            BH_DY(renounce)(s);
+        return BH_DY_BUSY;
+    }
     BH_DY(set_pair)(line, slot, s->key, s->value);
     return BH_DY_MOVED;
 }
@@ -483,6 +495,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
     const uint32_t tile = ((1u << BH_WAYS_THREADS) - 1) << number * BH_WAYS_THREADS;
     uint32_t *const names = job.parked[BH_CUDA_BOTH_FULL - 1];
     uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * each, sent = 0;
+    int tried = 0;
 
     for (; first < count; first += warps * each) {
         const int has = lane < each && first + lane < count;
@@ -498,8 +511,9 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
             BH_DY(sender) s = {};
             uint32_t tries;
 
+            tried |= own != 0;
             if (own)
-                BH_DY(begin_sending)(&slice, &s, name);
+                BH_DY(take_up)(&slice, &s, name);
             for (tries = 0; (moved == BH_DY_BUSY || moved == BH_DY_STALE) && tries < BH_WAYS_TRIES;
                  tries++)
                 moved = BH_DY(make_way)(&slice, tile, &s);
@@ -511,7 +525,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
             open &= open - 1;
         }
     }
-    BH_DY(note_sent)(&job, sent);
+    BH_DY(note_sent)(&job, sent, tried);
 }
 
 int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads)
