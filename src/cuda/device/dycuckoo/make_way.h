@@ -24,16 +24,14 @@
  * before it is free again (and a pair that has moved stays where it is). In a slot that has been claimed in a kernel there may be
  * anything during that kernel, so nothing moves from there.
  *
- * Why no key comes twice. Here a key that is absent comes into a slot that was in use, and not without a compare-and-swap of home's
- * meta word that leaves its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
+ * Why no key comes twice. Here a key that is absent comes into no slot without a compare-and-swap of home's meta word that leaves
+ * its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
  * seen the first one's mark. A resident leaves its mark in its other bucket before it leaves home. So an element of its key
  * that does not see it at home any more, and looks at the other bucket after that, sees the mark there.
  *
- * Elements that are done are struck from the list. The last stage has the others: those for which no resident could move; whose
- * key is there, or may be; that have room by now.
- *
- * `make_way` is for few keys, which are done when the longest search has ended. Where there are more than threads, the
- * last stage does them in less time, because it reads no more buckets than it needs.
+ * Where one of the two buckets is not full (a slot has been given up, or claims have left the element for another reason) make_way claims a
+ * slot there. Elements that are done are struck from the list. The last stage has the others: those for which no resident could move; whose
+ * key is there, or may be.
  */
 #include "tables/dycuckoo/ops.h"
 
@@ -47,7 +45,6 @@
 #define BH_WAYS_THREADS 16u /* of an element: half of them for each bucket */
 #define BH_WAYS_HALF (BH_WAYS_THREADS / 2)
 #define BH_WAYS_TILES (32 / BH_WAYS_THREADS)
-#define BH_WAYS_MOST 8u  /* elements that a tile has, on average */
 #define BH_WAYS_TRIES 4u /* how often an element of make_way looks at its buckets; one of `send` */
 #define BH_SENDS_TRIES 2u
 #define BH_WAYS_BLOCKS 2u /* of make_way on a multiprocessor; of `send` */
@@ -483,9 +480,8 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
 {
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint32_t threads = gridDim.x * blockDim.x, warps = threads / 32;
-    const uint64_t left = listed - bh_cuda_block_sees(&job.done->sent);
 
-    if (!left || left > threads / BH_WAYS_THREADS * BH_WAYS_MOST)
+    if (listed == bh_cuda_block_sees(&job.done->sent))
         return;
     const bh__slice slice = BH_DY(way_slice)(&job, kernel);
     const uint32_t count = (uint32_t)(listed < job.searches ? listed : job.searches);
