@@ -69,8 +69,7 @@
 typedef struct BH_DY(leaver) {
     uint64_t line;
     uint64_t meta;
-    uint64_t
-        to; /* its other bucket; 0: it is a guest here, or its slot has been claimed in this kernel */
+    uint64_t to;      /* its other bucket; 0: it is a guest, or its slot is noted as claimed */
     uint64_t to_meta; /* as it was seen */
     BH_KEY key;
     uint32_t slot;
