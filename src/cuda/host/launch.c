@@ -38,7 +38,8 @@ typedef struct launched {
 } launched;
 
 /* An upper bound of the looks that the searches of a launch have made: where searches are not a stage of
- * their own, every element that stalled may have searched. */
+ * their own, every element that stalled may have searched. (Ways are not searches: an element's are bounded by the slots
+ * of its buckets.) */
 static uint64_t looks_of(const launched *l)
 {
     const bh__cuda_done *d = &l->done;

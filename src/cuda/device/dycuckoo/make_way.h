@@ -473,7 +473,7 @@ BH_FN bh_dy_moved BH_DY(make_way)(const bh__slice *slice, uint32_t tile, BH_DY(s
     return moved;
 }
 
-/* A warp takes some neighbours of the list, of which few are left. Its tiles share them. */
+/* A warp takes some neighbours of the list, of which mostly few are left. Its tiles share them. */
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
     BH_DESIGN(cuda_make_way)(const __grid_constant__ bh__cuda_job job, uint32_t kernel)
 {
