@@ -77,7 +77,8 @@ typedef struct bh__cuda_done {
     uint64_t reported;   /* in the host's copy: 1, and all that is in front of it has come */
 } bh__cuda_done;
 
-/* Fewer elements do not go through all stages: one kernel does all, or the first stages alone (job->asks). */
+/* Fewer elements do not go through all stages, unless claims are the first one (claim.h): one kernel does all, or the first stages
+ * alone (job->asks). */
 #define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
 
 /* What the kernels of a slice get, each as its parameter. A slice of a GPU may have many more elements than one of a

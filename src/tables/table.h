@@ -367,7 +367,7 @@ struct bh_table {
     uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
     uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
     /* On a GPU: bit 0: the first kernels of the last insertion left some of its elements to others; bit 1: the same
-     * where few keys were expected to be new. */
+     * where few keys were expected to be new; bit 2: there has been an insertion. */
     uint32_t some_left;
 
     /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */

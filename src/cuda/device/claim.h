@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
     BH_DESIGN(claim_insert)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage,
                             int again)
 {
+    bh_cuda_follow();
     BH_DESIGN(claim_all)(&job, BH_INSERT, rounds, stage, again);
 }
 
@@ -74,6 +75,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_CLAIM_BLOCKS)
     BH_DESIGN(claim_other)(const __grid_constant__ bh__cuda_job job, uint32_t rounds, int stage,
                            int again)
 {
+    bh_cuda_follow();
     BH_DESIGN(claim_all)(&job, job.slice.op, rounds, stage, again);
 }
 
@@ -163,12 +165,14 @@ BH_FN void BH_DESIGN(claim_first)(const bh__cuda_job *job, uint32_t kind)
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 5)
     BH_DESIGN(claim_first_insert)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_DESIGN(claim_first)(&job, BH_INSERT);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 5)
     BH_DESIGN(claim_first_other)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_DESIGN(claim_first)(&job, job.slice.op);
 }
 #endif

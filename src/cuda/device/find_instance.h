@@ -66,6 +66,7 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     void (*const kernel)(const bh__cuda_job, uint32_t, int, int) =
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
+    const uint32_t rounds = BH_GPU(look_rounds)(gpu, count);
     int error;
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
@@ -77,17 +78,19 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
         return (int)cudaGetLastError();
     }
 #endif
-    kernel<<<stage ? listed : BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-        *job, BH_GPU(look_rounds)(gpu, count), stage, 0);
+    if (!stage) {
+        kernel<<<BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, rounds,
+                                                                                   stage, 0);
+        return (int)cudaGetLastError();
+    }
+    error = bh__gpu_follow(gpu, listed, BH_CUDA_BLOCK, 0, kernel, *job, rounds, stage, 0);
     if (stage != BH__CUDA_HOME_FULL)
-        return bh__gpu_listed(gpu, job, stage);
+        return bh__gpu_listed(gpu, job, stage, error);
     /* The list of the second stage is not emptied: that stage goes through what is left of it. */
-    error = (int)cudaGetLastError();
     if (error)
         return error;
-    kernel<<<listed, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, BH_GPU(look_rounds)(gpu, count), stage,
-                                                      1);
-    return bh__gpu_behind((int)cudaGetLastError());
+    return bh__gpu_behind(
+        bh__gpu_follow(gpu, listed, BH_CUDA_BLOCK, 0, kernel, *job, rounds, stage, 1));
 }
 #endif
 

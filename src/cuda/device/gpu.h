@@ -11,7 +11,8 @@ struct bh__gpu {
     int own_stream;
     int shares_managed; /* the host may touch managed memory while the GPU works */
     uint32_t processors;
-    uint32_t threads; /* how many the GPU can run at a time */
+    uint32_t threads;  /* how many the GPU can run at a time */
+    uint32_t overlaps; /* 1: kernels may be launched as bh__gpu_follow does it, else 0 */
     cudaMemPool_t pool[BH_MEMORIES];
     cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
     cudaStream_t lane[BH_LANES];
@@ -44,6 +45,40 @@ struct on_device {
 static inline unsigned bh__gpu_blocks(uint64_t threads)
 {
     return (unsigned)((threads + BH_CUDA_BLOCK - 1) / BH_CUDA_BLOCK);
+}
+
+/*
+ * A call is several kernels, one behind the other, and between two of them a GPU does nothing for 2 us. So those behind the
+ * first one may begin before the one before has ended: their blocks come to the multiprocessors as soon as there is room, and
+ * wait there, in bh_cuda_follow. That is the first thing that each of these kernels does, and so nothing of what it reads is
+ * too old: it waits until all of the kernel before has ended, which has waited in the same way.
+ */
+static inline __device__ void bh_cuda_follow(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+/* Launches a kernel that begins with bh_cuda_follow behind another one of the same call that does, too. (The first kernel of a
+ * call is launched as usual: what the caller has launched before need not wait for what is before it.) */
+template <typename... Parameters, typename... Arguments>
+static inline int bh__gpu_follow(bh__gpu *gpu, dim3 blocks, unsigned threads, unsigned shared,
+                                 void (*kernel)(Parameters...), const Arguments &...arguments)
+{
+    cudaLaunchAttribute early = {};
+    cudaLaunchConfig_t config = {};
+
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = blocks;
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = gpu->stream;
+    config.attrs = &early;
+    config.numAttrs = gpu->overlaps;
+    return (int)cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
 /* Elements of a lane, at most: in the schedule `lanes` (kernels.h), and in look.h. */
@@ -80,12 +115,10 @@ static inline uint64_t bh__gpu_warps(uint64_t count, uint32_t rounds)
 /* The stage that begins with elements that the first one could not finish (job.h). */
 #define BH__CUDA_HOME_FULL 1
 
-/* To be called behind the launch of a stage that begins with elements in a list, or (`stage` 0) with all: answers
- * whether the launch was refused, and empties the list. Negative: what was launched may run (module.h). */
-static inline int bh__gpu_listed(bh__gpu *gpu, const bh__cuda_job *job, int stage)
+/* To be called behind the launch of a stage that begins with elements in a list, or (`stage` 0) with all, with that launch's
+ * error or 0: answers it, or empties the list. Negative: what was launched may run (module.h). */
+static inline int bh__gpu_listed(bh__gpu *gpu, const bh__cuda_job *job, int stage, int error)
 {
-    const int error = (int)cudaGetLastError();
-
     if (error || !stage)
         return error;
     return -(int)cudaMemsetAsync(&job->done->parked_count[stage - 1], 0,

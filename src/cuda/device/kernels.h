@@ -556,77 +556,92 @@ BH_FN void BH_KERNEL(in_turn)(const bh__cuda_job *job, uint32_t kind)
 #if !BH_CUDA_SLICES_ONLY
 __global__ void BH_KERNEL(insert)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_INSERT, BH_CUDA_FRESH);
 }
 
 __global__ void BH_KERNEL(erase)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_ERASE, BH_CUDA_FRESH);
 }
 
 __global__ void BH_KERNEL(add)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_ADD, BH_CUDA_FRESH);
 }
 
 __global__ void BH_KERNEL(mixed)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_KIND_MIXED, BH_CUDA_FRESH);
 }
 
 #ifdef BH_DESIGN_STAGES
 __global__ void BH_KERNEL(sift_insert)(const __grid_constant__ bh__cuda_job job, int stage)
 {
+    bh_cuda_follow();
     BH_KERNEL(begin_all)(&job, BH_INSERT, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_insert)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_INSERT, BH_CUDA_HOME_FULL);
 }
 
 __global__ void BH_KERNEL(last_insert)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(search_all)(&job, BH_INSERT);
 }
 
 __global__ void BH_KERNEL(sift_erase)(const __grid_constant__ bh__cuda_job job, int stage)
 {
+    bh_cuda_follow();
     BH_KERNEL(begin_all)(&job, BH_ERASE, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_erase)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_ERASE, BH_CUDA_HOME_FULL);
 }
 
 __global__ void BH_KERNEL(sift_add)(const __grid_constant__ bh__cuda_job job, int stage)
 {
+    bh_cuda_follow();
     BH_KERNEL(begin_all)(&job, BH_ADD, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_add)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_ADD, BH_CUDA_HOME_FULL);
 }
 
 __global__ void BH_KERNEL(last_add)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(search_all)(&job, BH_ADD);
 }
 
 __global__ void BH_KERNEL(sift_mixed)(const __grid_constant__ bh__cuda_job job, int stage)
 {
+    bh_cuda_follow();
     BH_KERNEL(begin_all)(&job, BH_KIND_MIXED, 1, stage);
 }
 
 __global__ void BH_KERNEL(other_mixed)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(each)(&job, BH_KIND_MIXED, BH_CUDA_HOME_FULL);
 }
 
 __global__ void BH_KERNEL(last_mixed)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(search_all)(&job, BH_KIND_MIXED);
 }
 

@@ -425,6 +425,7 @@ BH_FN void BH_DESIGN(look_keys)(const bh__cuda_job *job, uint32_t rounds, uint32
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
     BH_DESIGN(look_find)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(look_keys)(&job, rounds, 0);
 }
 
@@ -432,6 +433,7 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
     BH_DESIGN(look_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(look_keys)(&job, rounds, BH_HINT_AT_ONCE);
 }
 #endif

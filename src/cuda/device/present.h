@@ -34,12 +34,14 @@ BH_FN void BH_DESIGN(present)(const bh__cuda_job *job, uint32_t kind, uint32_t r
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
     BH_DESIGN(present_erase)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(present)(&job, BH_ERASE, rounds, 0);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
     BH_DESIGN(present_change)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(present)(&job, job.slice.op, rounds, 0);
 }
 
@@ -47,12 +49,14 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_LOOK_BLOCKS)
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
     BH_DESIGN(erase_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(present)(&job, BH_ERASE, rounds, BH_HINT_AT_ONCE);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, 4)
     BH_DESIGN(change_at_once)(const __grid_constant__ bh__cuda_job job, uint32_t rounds)
 {
+    bh_cuda_follow();
     BH_DESIGN(present)(&job, job.slice.op, rounds, BH_HINT_AT_ONCE);
 }
 #endif

@@ -45,18 +45,14 @@ int BH_GPU(make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads);
     {                                                                                              \
         const uint64_t threads = count > gpu->threads ? gpu->threads : count;                      \
         void (*const last)(const bh__cuda_job) = last_stage;                                       \
-        int error;                                                                                 \
+        int error = bh__gpu_follow(gpu, bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0,                 \
+                                   BH_DESIGN(cuda_other_##kind), *job);                            \
                                                                                                    \
-        BH_DESIGN(cuda_other_##kind)<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(  \
-            *job);                                                                                 \
-        error = (int)cudaGetLastError();                                                           \
         if (error || !last)                                                                        \
             return error;                                                                          \
         error = BH_MAKE_WAY(gpu, job, threads);                                                    \
-        if (!error) {                                                                              \
-            last<<<bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);                \
-            error = (int)cudaGetLastError();                                                       \
-        }                                                                                          \
+        if (!error)                                                                                \
+            error = bh__gpu_follow(gpu, bh__gpu_blocks(threads), BH_CUDA_BLOCK, 0, last, *job);    \
         return bh__gpu_behind(error);                                                              \
     }                                                                                              \
                                                                                                    \
@@ -68,7 +64,7 @@ int BH_GPU(make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t threads);
                                                                                                    \
         BH_DESIGN(cuda_sift_##kind)<<<bh__gpu_locking(gpu, count), BH_CUDA_BLOCK, 0,               \
                                       gpu->stream>>>(*job, stage);                                 \
-        error = bh__gpu_listed(gpu, job, stage);                                                   \
+        error = bh__gpu_listed(gpu, job, stage, (int)cudaGetLastError());                          \
         return error ? error : bh__gpu_behind(BH_GPU(rest_##kind)(gpu, job, count));               \
     }                                                                                              \
                                                                                                    \

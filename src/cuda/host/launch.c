@@ -49,20 +49,21 @@ static uint64_t looks_of(const launched *l)
     return looks < l->job.slice.looks ? looks : l->job.slice.looks;
 }
 
-/* Of so few new keys it is always asked: of 1,024 in a table that is half full one is left too often. */
-#define FEW_NEW_KEYS 512u
+/* bh_table.some_left */
+#define BH_LEFT_KNOWN 4u
 
 /* Whether stages behind the first ones may have nothing to do: then it is faster to ask whether they have than to launch them.
- * That is so of few elements and, of many, where the last call left nothing. The first call is expected to leave nothing, unless
- * it fills the table. */
+ * That is so where the last call left nothing, and of few elements of which few are new. The first call is expected to leave
+ * nothing, unless it fills the table. */
 static int asks(const bh__call *c, uint64_t count)
 {
     const bh_table *t = c->table;
-    const int fills = !t->ops_seen && !c->few_new && t->keys + count > t->slots / 10 * 6;
+    const int fills =
+        !(t->some_left & BH_LEFT_KNOWN) && !c->few_new && t->keys + count > t->slots / 10 * 6;
 
     if (c->ferry.slots > 1)
         return 0; /* while the host copies other parts the GPU would wait */
-    return count < (c->few_new ? BH_CUDA_SIFT_LEAST : FEW_NEW_KEYS) ||
+    return (c->few_new && count < BH_CUDA_SIFT_LEAST) ||
            (!fills && !(t->some_left >> c->few_new & 1));
 }
 
@@ -73,8 +74,8 @@ static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done 
     uint32_t *left = &c->table->some_left;
     int some;
 
-    if (job->slice.ops || job->count < (job->asks ? FEW_NEW_KEYS : BH_CUDA_SIFT_LEAST) ||
-        (!job->asks && d->schedule == BH__CUDA_REGIONS))
+    *left |= BH_LEFT_KNOWN;
+    if (job->slice.ops || (!job->asks && d->schedule == BH__CUDA_REGIONS))
         return;
     if (job->asks)
         some = d->resumed != 0;

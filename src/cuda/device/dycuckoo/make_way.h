@@ -328,6 +328,7 @@ BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, cons
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
     BH_DESIGN(cuda_send)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     __shared__ __align__(16) unsigned char places[BH_CUDA_BLOCK][BH_DY_LINE + 16];
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
 
@@ -477,6 +478,7 @@ BH_FN bh_dy_moved BH_DY(make_way)(const bh__slice *slice, uint32_t tile, BH_DY(s
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_WAYS_BLOCKS)
     BH_DESIGN(cuda_make_way)(const __grid_constant__ bh__cuda_job job, uint32_t kernel)
 {
+    bh_cuda_follow();
     const uint64_t listed = job.done->parked_count[BH_CUDA_BOTH_FULL - 1];
     const uint32_t threads = gridDim.x * blockDim.x, warps = threads / 32;
 
@@ -533,14 +535,11 @@ int BH_DESIGN(gpu_make_way)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t thre
     uint32_t kernel;
     int error;
 
-    BH_DESIGN(cuda_send)<<<sends, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
-    error = (int)cudaGetLastError();
+    error = bh__gpu_follow(gpu, sends, BH_CUDA_BLOCK, 0, BH_DESIGN(cuda_send), *job);
     /* Twice, because in the first of these kernels some keys find marks of others: the second is faster than the last stage. */
-    for (kernel = 1; !error && kernel <= BH_WAYS_KERNELS; kernel++) {
-        BH_DESIGN(cuda_make_way)<<<ways, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job,
-                                                                          BH_SENDS_KERNEL + kernel);
-        error = (int)cudaGetLastError();
-    }
+    for (kernel = 1; !error && kernel <= BH_WAYS_KERNELS; kernel++)
+        error = bh__gpu_follow(gpu, ways, BH_CUDA_BLOCK, 0, BH_DESIGN(cuda_make_way), *job,
+                               BH_SENDS_KERNEL + kernel);
     return error;
 }
 
