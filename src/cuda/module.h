@@ -77,8 +77,8 @@ typedef struct bh__cuda_done {
     uint64_t reported;   /* in the host's copy: 1, and all that is in front of it has come */
 } bh__cuda_done;
 
-/* Fewer elements do not go through all stages, unless claims are the first one (claim.h): one kernel does all, or the first stages
- * alone (job->asks). */
+/* Fewer elements go through stages only if claims are the first one (claim.h) and job->one_kernel is 0. Else one kernel does all,
+ * or the first stages alone (job->asks). */
 #define BH_CUDA_SIFT_LEAST (UINT64_C(1) << 14)
 
 /* What the kernels of a slice get, each as its parameter. A slice of a GPU may have many more elements than one of a
@@ -93,12 +93,13 @@ typedef struct bh__cuda_job {
     /* The kernels' own lists, as large: elements that need a bucket beyond home; of these, those that
      * need a path. */
     uint32_t *parked[2];
-    uint64_t searches; /* how many elements may search for a path: see bh__allowance */
-    uint64_t room;     /* new keys that may be inserted */
-    uint64_t wanted;   /* a bh_schedule: the one that was asked for */
-    uint64_t few_new;  /* most keys of the slice are expected to be there */
-    uint64_t again;    /* the elements stalled in an earlier launch */
-    uint64_t asks;     /* stages for which nothing may be left are held back: see `slice` */
+    uint64_t searches;   /* how many elements may search for a path: see bh__allowance */
+    uint64_t room;       /* new keys that may be inserted */
+    uint64_t wanted;     /* a bh_schedule: the one that was asked for */
+    uint64_t few_new;    /* most keys of the slice are expected to be there */
+    uint64_t again;      /* the elements stalled in an earlier launch */
+    uint64_t asks;       /* stages for which nothing may be left are held back: see `slice` */
+    uint64_t one_kernel; /* fewer than BH_CUDA_SIFT_LEAST elements do not go through stages */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
      * are in the table count too; `blind`: keys to be inserted are not looked up, and all count; a bit for each
      * value of a part of the hash, 2^k bits. */

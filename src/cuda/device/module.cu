@@ -386,10 +386,9 @@ static int may_claim(const bh__gpu_kernels *k, const bh__cuda_job *job)
            (job->slice.hints & BH_HINT_CLAIMS);
 }
 
-/* (1,024 elements of which some are left take half of the time that one kernel with locks takes.) */
 static int claims(const bh__gpu_kernels *k, const bh__cuda_job *job)
 {
-    return may_claim(k, job) && (is_staged(job) || !job->again);
+    return may_claim(k, job) && (is_staged(job) || !job->one_kernel);
 }
 
 /* Whether what claims have listed is gone through by claims again, which are other ones then. */

@@ -28,9 +28,6 @@ static void bring_next(void *call)
         (void)bh__ferry_bring(&c->ferry, s, next, bh__call_part_at(c, next));
 }
 
-/* A call of so many elements tells what the next one will find. Chosen, not tuned. */
-#define TELLING 1024u
-
 /* A launch, and what came of it. */
 typedef struct launched {
     bh__cuda_job job;
@@ -67,6 +64,13 @@ static int asks(const bh__call *c, uint64_t count)
            (!fills && !(t->some_left >> c->few_new & 1));
 }
 
+/* Whether one kernel with locks is best for so few new keys, of which the first stages leave some: up to this fill it seldom moves
+ * keys, and takes less time than the stages do (docs/decisions/0037). */
+static int locks(const bh_table *table, uint64_t count)
+{
+    return count < BH_CUDA_SIFT_LEAST && table->keys < table->slots / 20 * 13;
+}
+
 /* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, that is not to be seen. */
 static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done *d)
 {
@@ -75,7 +79,7 @@ static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done 
     int some;
 
     *left |= BH_LEFT_KNOWN;
-    if (job->slice.ops || (!job->asks && d->schedule == BH__CUDA_REGIONS))
+    if (job->slice.ops || job->one_kernel || (!job->asks && d->schedule == BH__CUDA_REGIONS))
         return;
     if (job->asks)
         some = d->resumed != 0;
@@ -120,6 +124,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
     job->asks = !again && asks(c, count);
+    job->one_kernel = again || (!job->asks && locks(table, count));
     error = bh__cuda_launch(c->cuda, &launch, job, &l->done);
     job->slice.inserted = l->done.inserted;
     job->slice.erased = l->done.erased;
@@ -131,8 +136,8 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     /* Elements that are launched again, because they stalled, are few: the first launch says what ran. */
     job->slice.target = again ? table->target : bh__schedule_name(c, l->done.schedule);
     bh__slice_settle(table, &job->slice);
-    if (!error && !again && c->work.takes_room && count >= TELLING) {
-        table->finds_keys = l->done.inserted + l->done.stalled_count < count / 4;
+    if (!error && !again && c->work.takes_room) {
+        table->finds_keys = 4 * (l->done.inserted + l->done.stalled_count) < count;
         table->ops_seen |= 1u << c->work.op;
     }
     if (!error && !again && c->work.takes_room)

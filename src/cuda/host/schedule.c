@@ -21,8 +21,8 @@
  *       answers by value, and many for the table's size        (BH_DESIGN_REGIONS)
  *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last; one operation that
  *                                                              inserts: most of them without locks (claim.h)
- *     fewer, one operation that inserts, of which most       in stages, too
- *       may go without locks
+ *     fewer, one operation that inserts new keys without     in stages, too
+ *       locks, in a table that is rather full (launch.c)
  *     fewer, if the host asks whether the first kernels       these: keys that are there, or claims
  *       have left something (launch.c)
  *     all others                                             one kernel
