@@ -346,6 +346,15 @@ static inline int bh__on_device(const bh__backend *backend)
     return backend->memory.of_device;
 }
 
+/* On a GPU: what calls that can insert have told those that come after them (cuda/host/launch.c). */
+typedef struct bh__told {
+    uint32_t finds_keys; /* most keys of the last one were there */
+    uint32_t ops_seen;   /* operations of those so far, as bits */
+    /* Bit 0: the first kernels of the last one left some of its elements to others; bit 1: the same where few keys were expected
+     * to be new; bit 2: either is known. */
+    uint32_t some_left;
+} bh__told;
+
 struct bh_table {
     const bh__backend *backend;
     const bh__policy *policy;
@@ -364,11 +373,7 @@ struct bh_table {
     uint64_t changes;           /* how often something changed, for export's cursor */
     bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
     const char *target;
-    uint32_t finds_keys; /* on a GPU: most keys of the last call that could insert were there */
-    uint32_t ops_seen;   /* on a GPU: operations of such calls so far, as bits */
-    /* On a GPU: bit 0: the first kernels of the last insertion left some of its elements to others; bit 1: the same
-     * where few keys were expected to be new; bit 2: there has been an insertion. */
-    uint32_t some_left;
+    bh__told told[2]; /* on a GPU, by calls of few elements and by those of many */
 
     /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */
     bh__presence *biased_to;   /* whose changes take no locks; or NULL */

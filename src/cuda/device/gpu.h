@@ -61,8 +61,8 @@ static inline __device__ void bh_cuda_follow(void)
 #endif
 }
 
-/* Launches a kernel that begins with bh_cuda_follow behind another one of the same call that does, too. (The first kernel of a
- * call is launched as usual: what the caller has launched before need not wait for what is before it.) */
+/* Launches a kernel that begins with bh_cuda_follow behind another one that does, too, or that was launched as usual. (The first
+ * kernel of a call is launched as usual: what the caller has launched before it need not wait for what is before that.) */
 template <typename... Parameters, typename... Arguments>
 static inline int bh__gpu_follow(bh__gpu *gpu, dim3 blocks, unsigned threads, unsigned shared,
                                  void (*kernel)(Parameters...), const Arguments &...arguments)
@@ -78,7 +78,8 @@ static inline int bh__gpu_follow(bh__gpu *gpu, dim3 blocks, unsigned threads, un
     config.stream = gpu->stream;
     config.attrs = &early;
     config.numAttrs = gpu->overlaps;
-    return (int)cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+    (void)cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+    return (int)cudaGetLastError(); /* the caller's own calls of it are not to see ours */
 }
 
 /* Elements of a lane, at most: in the schedule `lanes` (kernels.h), and in look.h. */

@@ -74,8 +74,10 @@ static __global__ void report_kernel(bh__cuda_done *to, const bh__cuda_done *fro
 static uint32_t overlaps(void)
 {
     cudaFuncAttributes attributes;
+    const int known = !cudaFuncGetAttributes(&attributes, report_kernel);
 
-    return !cudaFuncGetAttributes(&attributes, report_kernel) && attributes.ptxVersion >= 90;
+    (void)cudaGetLastError();
+    return known && attributes.ptxVersion >= 90;
 }
 
 static int open(int device, void *stream, bh__gpu **made)

@@ -371,7 +371,6 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
                        const __grid_constant__ BH_DESIGN_REGIONS regions, bh_cuda_parts from,
                        bh_cuda_parts to, uint32_t shift)
 {
-    bh_cuda_follow();
     typedef cub::BlockScan<uint32_t, BH_SCATTER_THREADS> scan;
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ typename scan::TempStorage scanning;
@@ -443,13 +442,11 @@ static int BH_SCATTER(all)(bh__gpu *gpu, const bh__cuda_job *job, const BH_DESIG
     const uint64_t tiles[2] = {(count + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS,
                                (parts->room + BH_SCATTER_ROWS - 1) / BH_SCATTER_ROWS};
     const uint32_t bytes = sizeof(BH_SCATTER(tile));
-    int error;
 
     BH_SCATTER(kernel)<<<(unsigned)tiles[0], BH_SCATTER_THREADS, bytes, gpu->stream>>>(
         *job, *regions, elements, parts[parts->count == 0], parts->count ? BH_PART_BITS : 0);
-    error = (int)cudaGetLastError();
-    if (error || !parts->count)
-        return error;
-    return bh__gpu_follow(gpu, dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
-                          bytes, BH_SCATTER(kernel), *job, *regions, *parts, plan->parts[1], 0u);
+    if (parts->count)
+        BH_SCATTER(kernel)<<<dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
+                             bytes, gpu->stream>>>(*job, *regions, *parts, plan->parts[1], 0);
+    return (int)cudaGetLastError();
 }

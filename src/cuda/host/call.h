@@ -201,4 +201,10 @@ int bh__by_place_begin(bh__call *c);
 /* Runs the part's elements, which are `count`. */
 bh_status bh__by_place_run(bh__call *c, uint64_t count);
 
+/* What calls of as many elements, few or many, have told. */
+static inline bh__told *bh__call_told(const bh__call *c, uint64_t count)
+{
+    return &c->table->told[count >= BH_CUDA_SIFT_LEAST];
+}
+
 #endif

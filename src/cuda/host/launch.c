@@ -46,8 +46,8 @@ static uint64_t looks_of(const launched *l)
     return looks < l->job.slice.looks ? looks : l->job.slice.looks;
 }
 
-/* bh_table.some_left */
-#define BH_LEFT_KNOWN 4u
+/* bh__told.some_left */
+#define LEFT_KNOWN 4u
 
 /* Whether stages behind the first ones may have nothing to do: then it is faster to ask whether they have than to launch them.
  * That is so where the last call left nothing, and of few elements of which few are new. The first call is expected to leave
@@ -55,30 +55,32 @@ static uint64_t looks_of(const launched *l)
 static int asks(const bh__call *c, uint64_t count)
 {
     const bh_table *t = c->table;
+    const uint32_t some_left = bh__call_told(c, count)->some_left;
     const int fills =
-        !(t->some_left & BH_LEFT_KNOWN) && !c->few_new && t->keys + count > t->slots / 10 * 6;
+        !(some_left & LEFT_KNOWN) && !c->few_new && t->keys + count > t->slots / 10 * 6;
 
     if (c->ferry.slots > 1)
         return 0; /* while the host copies other parts the GPU would wait */
-    return (c->few_new && count < BH_CUDA_SIFT_LEAST) ||
-           (!fills && !(t->some_left >> c->few_new & 1));
+    return (c->few_new && count < BH_CUDA_SIFT_LEAST) || (!fills && !(some_left >> c->few_new & 1));
 }
 
-/* Whether one kernel with locks is best for so few new keys, of which the first stages leave some: up to this fill it seldom moves
- * keys, and takes less time than the stages do (docs/decisions/0037). */
-static int locks(const bh_table *table, uint64_t count)
+/* Whether one kernel with locks is best for so few elements, of which the first stages leave some. It is where the operation needs
+ * locks for keys that are there; and up to this fill, where it seldom moves keys (docs/decisions/0037). */
+static int locks(const bh__call *c, uint64_t count)
 {
-    return count < BH_CUDA_SIFT_LEAST && table->keys < table->slots / 20 * 13;
+    const bh_table *t = c->table;
+
+    return count < BH_CUDA_SIFT_LEAST && (!c->no_locks || t->keys < t->slots / 20 * 13);
 }
 
-/* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, that is not to be seen. */
+/* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, and of one kernel, that is not to
+ * be seen: the next call is expected to be like the one before. */
 static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done *d)
 {
     const uint32_t bit = 1u << c->few_new;
-    uint32_t *left = &c->table->some_left;
+    uint32_t *left = &bh__call_told(c, job->count)->some_left;
     int some;
 
-    *left |= BH_LEFT_KNOWN;
     if (job->slice.ops || job->one_kernel || (!job->asks && d->schedule == BH__CUDA_REGIONS))
         return;
     if (job->asks)
@@ -87,7 +89,7 @@ static void note_left(bh__call *c, const bh__cuda_job *job, const bh__cuda_done 
         some = d->inserted || d->stalled_count;
     else
         some = bh__cuda_first_left(d) || d->parked_count[1];
-    *left = some ? *left | bit : *left & ~bit;
+    *left = LEFT_KNOWN | (some ? *left | bit : *left & ~bit);
 }
 
 /* Runs the work's elements or, `again`, those that are named; enters what happened into the table's
@@ -124,7 +126,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
     job->asks = !again && asks(c, count);
-    job->one_kernel = again || (!job->asks && locks(table, count));
+    job->one_kernel = again || (!job->asks && locks(c, count));
     error = bh__cuda_launch(c->cuda, &launch, job, &l->done);
     job->slice.inserted = l->done.inserted;
     job->slice.erased = l->done.erased;
@@ -137,11 +139,12 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->slice.target = again ? table->target : bh__schedule_name(c, l->done.schedule);
     bh__slice_settle(table, &job->slice);
     if (!error && !again && c->work.takes_room) {
-        table->finds_keys = 4 * (l->done.inserted + l->done.stalled_count) < count;
-        table->ops_seen |= 1u << c->work.op;
-    }
-    if (!error && !again && c->work.takes_room)
+        bh__told *told = bh__call_told(c, count);
+
+        told->finds_keys = 4 * (l->done.inserted + l->done.stalled_count) < count;
+        told->ops_seen |= 1u << c->work.op;
         note_left(c, job, &l->done);
+    }
     if (!error && job->slice.erased)
         bh__call_shrink(c);
     return error;

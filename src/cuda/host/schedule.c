@@ -22,7 +22,8 @@
  *     2^14 elements and more (BH_CUDA_SIFT_LEAST)            in stages: sift, other, last; one operation that
  *                                                              inserts: most of them without locks (claim.h)
  *     fewer, one operation that inserts new keys without     in stages, too
- *       locks, in a table that is rather full (launch.c)
+ *       locks, in a table that is rather full, and the
+ *       host does not ask (launch.c)
  *     fewer, if the host asks whether the first kernels       these: keys that are there, or claims
  *       have left something (launch.c)
  *     all others                                             one kernel
@@ -91,6 +92,7 @@ void bh__schedule_choose(bh__call *c)
 int bh__schedule_guess(bh__call *c, uint64_t count)
 {
     const bh_table *t = c->table;
+    const bh__told *told = bh__call_told(c, count);
     int error = 0;
 
     c->sampled = 0;
@@ -103,8 +105,8 @@ int bh__schedule_guess(bh__call *c, uint64_t count)
                                 &c->sample_absent);
         c->sampled = !error && c->sample_keys;
         c->few_new = c->sampled && c->sample_absent < BH_SAMPLE / 4;
-    } else if (t->ops_seen >> c->work.op & 1) {
-        c->few_new = t->finds_keys != 0;
+    } else if (told->ops_seen >> c->work.op & 1) {
+        c->few_new = told->finds_keys != 0;
     } else {
         c->few_new = t->keys >= count;
     }

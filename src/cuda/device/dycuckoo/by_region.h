@@ -234,7 +234,6 @@ __global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64
                          const __grid_constant__ bh_dy_regions regions, bh_cuda_parts rows,
                          bh_cuda_left left)
 {
-    bh_cuda_follow();
     extern __shared__ __align__(16) unsigned char memory[];
     BH_DY_REGION(desk) *const d = (BH_DY_REGION(desk) *)(void *)memory;
     bh__slice slice = BH_DESIGN(cuda_slice)(&job);
@@ -279,7 +278,6 @@ __global__ void __launch_bounds__(BH_DY_REGION_THREADS, BH_DY_BUCKET_BYTES == 64
  * of them. */
 __global__ void BH_DY_REGION(away)(const __grid_constant__ bh__cuda_job job, bh_cuda_left left)
 {
-    bh_cuda_follow();
     const bh__slice common = BH_DESIGN(cuda_slice)(&job);
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)common.geometry;
     const uint64_t threads = gridDim.x * (uint64_t)blockDim.x, buckets = left.counts[1];
@@ -432,18 +430,19 @@ static int BH_DY_REGION(first_phase)(bh__gpu *gpu, const bh__cuda_job *job,
 
     if (error)
         return error;
-    return bh__gpu_follow(gpu,
-                          bh_scatter_blocks(gpu, BH_DY_REGION(settle), BH_DY_REGION_THREADS,
-                                            sizeof(BH_DY_REGION(desk))),
-                          BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)), BH_DY_REGION(settle),
-                          *job, plan->regions, plan->scatter.parts[1], plan->left);
+    BH_DY_REGION(settle)<<<bh_scatter_blocks(gpu, BH_DY_REGION(settle), BH_DY_REGION_THREADS,
+                                             sizeof(BH_DY_REGION(desk))),
+                           BH_DY_REGION_THREADS, sizeof(BH_DY_REGION(desk)), gpu->stream>>>(
+        *job, plan->regions, plan->scatter.parts[1], plan->left);
+    return (int)cudaGetLastError();
 }
 
 static int BH_DY_REGION(second_phase)(bh__gpu *gpu, const bh__cuda_job *job,
                                       const bh_region_plan *plan)
 {
-    return bh__gpu_follow(gpu, gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, BH_DY_REGION(away),
-                          *job, plan->left);
+    BH_DY_REGION(away)<<<gpu->threads / BH_CUDA_BLOCK, BH_CUDA_BLOCK, 0, gpu->stream>>>(*job,
+                                                                                        plan->left);
+    return (int)cudaGetLastError();
 }
 
 /* Whether blocks may have so much shared memory: more than a kernel has by default. */

@@ -199,7 +199,6 @@ __global__ void __launch_bounds__(BH_ST_REGION_THREADS, 4)
     BH_ST_AT(settle)(const __grid_constant__ bh__cuda_job job,
                      const __grid_constant__ bh_st_regions regions, bh_cuda_parts rows)
 {
-    bh_cuda_follow();
     extern __shared__ __align__(16) unsigned char memory[];
     BH_ST_AT(desk) *const d = (BH_ST_AT(desk) *)(void *)memory;
     bh__slice slice = BH_DESIGN(cuda_slice)(&job);
@@ -279,9 +278,10 @@ static int BH_ST_AT(launch)(bh__gpu *gpu, const bh__cuda_job *job, const bh_st_r
 
     if (error)
         return error;
-    return bh__gpu_follow(
-        gpu, bh_scatter_blocks(gpu, BH_ST_AT(settle), BH_ST_REGION_THREADS, bytes),
-        BH_ST_REGION_THREADS, bytes, BH_ST_AT(settle), *job, plan->regions, plan->scatter.parts[1]);
+    BH_ST_AT(settle)<<<bh_scatter_blocks(gpu, BH_ST_AT(settle), BH_ST_REGION_THREADS, bytes),
+                       BH_ST_REGION_THREADS, bytes, gpu->stream>>>(*job, plan->regions,
+                                                                   plan->scatter.parts[1]);
+    return (int)cudaGetLastError();
 }
 
 /* Whether blocks may have so much shared memory: more than a kernel has by default. */
