@@ -14,6 +14,7 @@
 # A design that tests alone have (tests/more_designs.h) is named nowhere outside its folder tests/NAME, in
 # no source and nothing that builds one, but in one line of that list.
 # src/cuda/host includes nothing of src/cuda/device, nor the other way round.
+# src/cuda/device: in a header of which one kernel begins with bh_cuda_follow all kernels do (docs/decisions/0037).
 # src/: no two files have one name, but those that every design or both backends have (twins below).
 # Nowhere: a warning or a sanitizer switched off.
 set -euo pipefail
@@ -210,13 +211,29 @@ function check_include(line, folder,    quoted, header, here, found, other) {
     else if (level[other] >= level[folder]) violation(folder " must not depend on " other " (" found ")")
 }
 
+# Kernels whose bodies begin with bh_cuda_follow, and the first line of one that begins with anything else.
+function check_kernel(code,    rest) {
+    if (kernel == 2 && code ~ /[^ \t]/) kernel = begins_kernel(code)
+    if (code ~ /__global__/) kernel = 1
+    if (kernel == 1 && match(code, /\{/)) {
+        rest = substr(code, RSTART + 1)
+        kernel = rest ~ /[^ \t]/ ? begins_kernel(rest) : 2
+    }
+}
+
+function begins_kernel(code) {
+    if (code ~ /^[ \t]*bh_cuda_follow\(\);/) follows = 1
+    else if (!late) late = line_number
+    return 0
+}
+
 function check_file(name,    line, code, folder) {
     name_now = name
     line_number = 0
     base = name
     sub(/^.*\//, "", base)
     if (name ~ /^src\// && !(base in twins) && named[base]++) violation("a second file of this name in src")
-    in_comment = 0
+    in_comment = kernel = follows = late = 0
     folder = folder_of(name)
     while ((getline line < name) > 0) {
         line_number++
@@ -235,6 +252,7 @@ function check_file(name,    line, code, folder) {
         if (code ~ /#[ \t]*pragma.*diagnostic[ \t]+ignored|_Pragma|no_sanitize/)
             violation("a switched-off warning or sanitizer")
         if (name !~ /^src\//) continue
+        if (name ~ /^src\/cuda\/device\/.*\.h$/) check_kernel(code)
         if (code ~ word "(printf|fprintf|vprintf|vfprintf|dprintf|puts|fputs|putchar|putc|fputc|perror)[ \t]*\\(" ||
             code ~ word "(stdout|stderr)([^A-Za-z0-9_]|$)")
             violation("the library never prints")
@@ -252,6 +270,10 @@ function check_file(name,    line, code, folder) {
         }
     }
     close(name)
+    if (follows && late) {
+        line_number = late
+        violation("a kernel that does not wait for the one before it, beside such that do (bh_cuda_follow)")
+    }
 }
 '
 
@@ -272,6 +294,8 @@ make_tree() { # make_tree ROOT: a small tree that keeps every rule
         printf '#define BH_DESIGN_NUMBER BH_ONE\n#define BH_DESIGN_PREFIX bh_o_\n' >src/tables/one/design.h
         mkdir -p src/cuda/{host,device/one}
         printf '/* one */\n#include "tables/one/ops.h"\nint bh_o_launch(void);\n' >src/cuda/device/one/one.cu
+        printf '__global__ void\n    first(int *p)\n{\n    bh_cuda_follow();\n    *p = 1;\n}\n' >src/cuda/device/kernel.h
+        printf '__global__ void apart(int *p) { *p = 1; }\n' >src/cuda/device/apart.h
         printf 'int x;\n' >src/cuda/host/call.h
         printf '#include "targets/target.h"\nstatic const char *m = "exit(1)"; // abort()\n' >src/cpu/unit.c
         printf '/* not the design one */\n#include BH_THIS_DESIGN\n' >src/cuda/device/step.cu
@@ -350,6 +374,7 @@ src/cpu/unit.c|#include "tables/one/layout.h"
 src/cpu/unit.c|static int x = BH_ONE;
 src/cuda/device/step.cu|int bh_o_begin(void);
 src/cuda/host/call.h|int bh_o_begin(void);
+src/cuda/device/kernel.h|__global__ void second(int *p) { *p = 1; }
 src/api/table.c|static const char *f = "one or two";
 src/api/table.c|#pragma GCC diagnostic ignored "-Wshadow"
 cli/main.c|__attribute__((no_sanitize("thread"))) void f(void);

@@ -630,6 +630,11 @@ static void perform_slice(const request *r)
         return;
     }
     job->done->parked_count[1] = 0;
+    if (!r->resumes) {
+        job->done->struck = 1;
+        for (uint64_t i = 0; i < n; i++)
+            job->done->left += !done[i];
+    }
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t at = job->names ? job->names[i] : (uint32_t)i;
         bh__slice one = job->slice;

@@ -549,9 +549,9 @@ BH_FN void BH_KERNEL(in_turn)(const bh__cuda_job *job, uint32_t kind)
 
 /*
  * `sift` has three kernels for each kind of slice, except that erasing needs no last stage. Elements that a
- * stage leaves are in a list for the next. A fourth kernel carries the elements of small calls from their
- * beginning to their end; a design without stages has only that one. The other schedules have one kernel
- * for each kind.
+ * stage leaves are in a list for the next. A fourth kernel carries the elements of small calls that do not claim
+ * (claim.h) from their beginning to their end; a design without stages has only that one. The other schedules
+ * have one kernel for each kind.
  */
 #if !BH_CUDA_SLICES_ONLY
 __global__ void BH_KERNEL(insert)(const __grid_constant__ bh__cuda_job job)
@@ -661,26 +661,31 @@ BH_FN void BH_KERNEL(run)(const bh__cuda_job *job, uint32_t kind)
 
 __global__ void BH_KERNEL(find)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(run)(&job, BH_FIND);
 }
 
 __global__ void BH_KERNEL(insert)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(run)(&job, BH_INSERT);
 }
 
 __global__ void BH_KERNEL(erase)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(run)(&job, BH_ERASE);
 }
 
 __global__ void BH_KERNEL(add)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(run)(&job, BH_ADD);
 }
 
 __global__ void BH_KERNEL(mixed)(const __grid_constant__ bh__cuda_job job)
 {
+    bh_cuda_follow();
     BH_KERNEL(run)(&job, BH_KIND_MIXED);
 }
 
