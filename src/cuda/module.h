@@ -99,7 +99,7 @@ typedef struct bh__cuda_job {
     uint64_t few_new;    /* most keys of the slice are expected to be there */
     uint64_t again;      /* the elements stalled in an earlier launch */
     uint64_t asks;       /* stages for which nothing may be left are held back: see `slice` */
-    uint64_t one_kernel; /* fewer than BH_CUDA_SIFT_LEAST elements do not go through stages */
+    uint64_t one_kernel; /* these elements, fewer than BH_CUDA_SIFT_LEAST, do not claim */
     /* Of a survey: one of each `every` neighbouring keys is looked at, `count` in all; `any`: keys that
      * are in the table count too; `blind`: keys to be inserted are not looked up, and all count; a bit for each
      * value of a part of the hash, 2^k bits. */

@@ -228,7 +228,7 @@ static void many_calls(void **state)
     call_often(1 << 14, 3);
 }
 
-/* Of so few elements a GPU takes other ways, which depend on how full the table is; here it is 0.7 full most of the time. */
+/* Of so few elements a GPU takes other ways, which depend on how full the table is; here DyCuckoo's is 0.7 full most of the time. */
 static void many_small_calls(void **state)
 {
     (void)state;

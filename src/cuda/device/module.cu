@@ -390,7 +390,7 @@ static int may_claim(const bh__gpu_kernels *k, const bh__cuda_job *job)
 
 static int claims(const bh__gpu_kernels *k, const bh__cuda_job *job)
 {
-    return may_claim(k, job) && (is_staged(job) || !job->one_kernel);
+    return may_claim(k, job) && !job->one_kernel;
 }
 
 /* Whether what claims have listed is gone through by claims again, which are other ones then. */

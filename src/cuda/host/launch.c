@@ -64,13 +64,13 @@ static int asks(const bh__call *c, uint64_t count)
     return (c->few_new && count < BH_CUDA_SIFT_LEAST) || (!fills && !(some_left >> c->few_new & 1));
 }
 
-/* Whether one kernel with locks is best for so few elements, of which the first stages leave some. It is where the operation needs
+/* Whether one kernel with locks is best for few elements, of which the first stages leave some. It is where the operation needs
  * locks for keys that are there; and up to this fill, where it seldom moves keys (docs/decisions/0037). */
-static int locks(const bh__call *c, uint64_t count)
+static int locks(const bh__call *c)
 {
     const bh_table *t = c->table;
 
-    return count < BH_CUDA_SIFT_LEAST && (!c->no_locks || t->keys < t->slots / 20 * 13);
+    return !c->no_locks || t->keys < t->slots / 20 * 13;
 }
 
 /* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, and of one kernel, that is not to
@@ -126,7 +126,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
     job->asks = !again && asks(c, count);
-    job->one_kernel = again || (!job->asks && locks(c, count));
+    job->one_kernel = !job->asks && count < BH_CUDA_SIFT_LEAST && (again || locks(c));
     error = bh__cuda_launch(c->cuda, &launch, job, &l->done);
     job->slice.inserted = l->done.inserted;
     job->slice.erased = l->done.erased;
