@@ -136,6 +136,15 @@ typedef struct bh_done {
     uint64_t refused;
 } bh_done;
 
+/* Counts elements that have the same outcome. */
+BH_FN void bh_done_add(bh_done *done, bh_outcome outcome, uint64_t elements)
+{
+    done->inserted += outcome == BH_INSERTED ? elements : 0;
+    done->erased += outcome == BH_ERASED ? elements : 0;
+    done->assigned += outcome == BH_ASSIGNED ? elements : 0;
+    done->refused += outcome == BH_NOT_DONE ? elements : 0;
+}
+
 /*
  * Performs the elements from `i` to `end` of a run on the value in hand. Without a place for an absent key,
  * elements that would insert it are not done. Answers whether the value was set; with `answers` 0 no outcome
@@ -166,10 +175,7 @@ BH_FN int bh_perform_run(const bh__runs *runs, uint32_t value_bytes, uint64_t i,
             bh_set_value_at(runs->values_out, value_bytes, at, *value);
         if (runs->outcomes)
             runs->outcomes[at] = (uint8_t)outcome;
-        done->inserted += outcome == BH_INSERTED;
-        done->erased += outcome == BH_ERASED;
-        done->assigned += outcome == BH_ASSIGNED;
-        done->refused += outcome == BH_NOT_DONE;
+        bh_done_add(done, outcome, 1);
     }
     return set;
 }

@@ -105,6 +105,8 @@ static bh_status perform_runs(bh__hf_table *t, const bh__batch *batch, const chu
     job.runs.starts = (const uint64_t *)bh__pointer(c->starts);
     job.runs.count = runs;
     job.runs.elements = batch->n;
+    job.joins = !batch->ops &&
+                !(BH_OP_ROUNDS(batch->op) && table->options.duplicates == BH_DUPLICATES_ORDERED);
     job.places = (const uint64_t *)bh__pointer(c->places);
     job.wanted = inserts ? (uint8_t *)bh__pointer(c->wanted) : 0;
     job.wanting = job.inserted = job.erased = job.assigned = job.refused = job.gone = 0;

@@ -216,18 +216,24 @@ typedef struct bh_hf_locate {
     uint64_t hints; /* of a slice */
 } bh_hf_locate;
 
+/* Elements of a long run: no fewer than a team has threads, so that each has one. */
+#define BH_HF_LONG_RUN 256u
+
 /*
  * The elements of a part of a call by key (bh__runs). An item is a run.
  *
  *   BH_HF_PASS_WANT   wanted[i] is 1 where the run's key is absent and one of the run would insert it
  *   BH_HF_PASS_FOLD   performs each run: one element after the other on the value in hand, which is
  *                     written to the table once. Where wanted[i] is 1 and the key has a place, the place
- *                     was made for it, and the key counts as absent still
+ *                     was made for it, and the key counts as absent still. Of a long run, all of whose elements
+ *                     do the same, values are joined beforehand, by all threads of a team (of a device's; on cores
+ *                     a team is one thread)
  */
 typedef struct bh_hf_runs {
     const bh_hf_geometry *geometry;
     bh__runs runs;
     const uint64_t *places;
+    uint64_t joins;    /* fold: whether values of long runs may be joined */
     uint8_t *wanted;   /* NULL: none is */
     uint64_t wanting;  /* want: how many are, added up by all */
     uint64_t inserted; /* fold: added up by all */

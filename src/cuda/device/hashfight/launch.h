@@ -20,7 +20,15 @@ static int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 
 BH_LAUNCH_PASS(locate, bh_hf_locate)
 BH_LAUNCH_PASS(want, bh_hf_runs)
-BH_LAUNCH_PASS(fold, bh_hf_runs)
+
+static int BH_DESIGN(launch_fold)(bh__gpu *gpu, void *job, uint64_t items)
+{
+    BH_NAME(bh_cuda_hf_fold)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+        (bh_hf_runs *)job, items);
+    BH_NAME(bh_cuda_hf_fold_long)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+        (bh_hf_runs *)job, items);
+    return (int)cudaGetLastError();
+}
 
 static int BH_DESIGN(launch_team)(bh__gpu *gpu, void *job, uint64_t items)
 {

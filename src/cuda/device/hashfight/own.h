@@ -94,17 +94,42 @@ __global__ void BH_KERNEL(want)(bh_hf_runs *job, uint64_t items)
     bh_hf_tally(&job->wanting, wanted);
 }
 
+/* A thread for each run that is not long. */
 __global__ void BH_KERNEL(fold)(bh_hf_runs *job, uint64_t items)
 {
     const uint64_t run = bh_hf_thread();
+    const uint64_t begin = run < items ? job->runs.starts[run] : 0;
+    const uint64_t end = run < items ? bh_run_end(&job->runs, run) : 0;
     bh_done done = {0, 0, 0, 0};
 
-    if (run < items)
-        BH_HF(fold_run)(job, run, job->runs.starts[run], bh_run_end(&job->runs, run), &done);
+    if (run < items && !BH_HF(is_long)(job, begin, end))
+        BH_HF(fold_run)(job, run, begin, end, &done);
     bh_hf_tally(&job->inserted, done.inserted);
     bh_hf_tally(&job->erased, done.erased);
     bh_hf_tally(&job->assigned, done.assigned);
     bh_hf_tally(&job->refused, done.refused);
+}
+
+/* The others: a block is a team for those long runs that it finds. (In one kernel with `fold` they want more registers than the
+ * calls of rare operations leave.) */
+__global__ void __launch_bounds__(BH_CUDA_BLOCK)
+    BH_KERNEL(fold_long)(bh_hf_runs *job, uint64_t items)
+{
+    static_assert(BH_CUDA_BLOCK <= BH_HF_LONG_RUN, "each thread of a team has an element");
+    __shared__ uint64_t memory[BH_CUDA_BLOCK];
+    __shared__ uint64_t list[BH_CUDA_BLOCK];
+    __shared__ uint32_t listed;
+    const uint64_t run = bh_hf_thread();
+    uint32_t i;
+
+    if (threadIdx.x == 0)
+        listed = 0;
+    __syncthreads();
+    if (run < items && BH_HF(is_long)(job, job->runs.starts[run], bh_run_end(&job->runs, run)))
+        list[atomicAdd(&listed, 1)] = run;
+    __syncthreads();
+    for (i = 0; i < listed; i++)
+        BH_HF(fold_long_run)(job, list[i], memory);
 }
 
 #endif
