@@ -338,6 +338,32 @@ BH_FN uint32_t bh_vec_zeros(bh_vec v)
         _mm256_castsi256_pd(_mm256_cmpeq_epi64(v, _mm256_setzero_si256())));
 }
 
+BH_FN bh_vec bh_vec_if_zero(bh_vec v, bh_vec a, bh_vec b)
+{
+    return _mm256_blendv_epi8(b, a, _mm256_cmpeq_epi64(v, _mm256_setzero_si256()));
+}
+
+BH_FN bh_vec bh_vec_spread8(bh_vec v)
+{
+    const __m256i lowest = _mm256_setr_epi64x(0, 0x0808080808080808, 0, 0x0808080808080808);
+
+    return _mm256_shuffle_epi8(v, lowest);
+}
+
+BH_FN bh_vec bh_vec_equal8(bh_vec a, bh_vec b)
+{
+    return _mm256_cmpeq_epi8(a, b);
+}
+
+/* Bytes below the first one, which are 255, are negated and added up. */
+BH_FN bh_vec bh_vec_first8(bh_vec v)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i below = _mm256_andnot_si256(v, _mm256_sub_epi64(v, _mm256_set1_epi64x(1)));
+
+    return _mm256_sad_epu8(_mm256_sub_epi8(zero, below), zero);
+}
+
 BH_FN bh_vec bh_vec_multiply32(bh_vec a, bh_vec b)
 {
     return _mm256_mul_epu32(a, b);

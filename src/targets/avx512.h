@@ -271,6 +271,32 @@ BH_FN uint32_t bh_vec_zeros(bh_vec v)
     return _mm512_testn_epi64_mask(v, v);
 }
 
+BH_FN bh_vec bh_vec_if_zero(bh_vec v, bh_vec a, bh_vec b)
+{
+    return _mm512_mask_mov_epi64(b, _mm512_testn_epi64_mask(v, v), a);
+}
+
+BH_FN bh_vec bh_vec_spread8(bh_vec v)
+{
+    const __m128i lowest = _mm_set_epi64x(0x0808080808080808, 0);
+
+    return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(lowest));
+}
+
+BH_FN bh_vec bh_vec_equal8(bh_vec a, bh_vec b)
+{
+    return _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(a, b));
+}
+
+/* See avx2.h. */
+BH_FN bh_vec bh_vec_first8(bh_vec v)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i below = _mm512_andnot_si512(v, _mm512_sub_epi64(v, _mm512_set1_epi64(1)));
+
+    return _mm512_sad_epu8(_mm512_sub_epi8(zero, below), zero);
+}
+
 BH_FN bh_vec bh_vec_multiply32(bh_vec a, bh_vec b)
 {
     return _mm512_mul_epu32(a, b);

@@ -138,6 +138,11 @@
  *   bh_vec_multiply32(a, b)    the products, of 64 bits, of the lower halves
  *   bh_vec_multiply(a, a_upper, b, &high)   as bh_multiply; a_upper has a's upper halves as its lower ones
  *   bh_vec_zeros(v)            bit i is set where word i is 0
+ *   bh_vec_if_zero(v, a, b)    the word of `a` where that of `v` is 0, else the word of `b`
+ *   bh_vec_spread8(v)          the lowest byte of each word, in all bytes of it
+ *   bh_vec_equal8(a, b)        255 in each byte that is the same in both, else 0
+ *   bh_vec_first8(v)           for words whose bytes are 0 or 255: the number of the first byte that is not 0, the
+ *                              lowest being 0; 8 where there is none
  *   bh_vec_table_load(p)       eight words to pick from
  *   bh_vec_pick(&table, index) the index[i]-th of them in place i; in bh_vec_pick32 the lower halves, and
  *                              anything in the upper ones

@@ -87,6 +87,26 @@ BH_FN uint32_t bh_vec_zeros(bh_vec v)
     return v == 0;
 }
 
+BH_FN bh_vec bh_vec_if_zero(bh_vec v, bh_vec a, bh_vec b)
+{
+    return v ? b : a;
+}
+
+BH_FN bh_vec bh_vec_spread8(bh_vec v)
+{
+    return (v & 255) * 0x0101010101010101ull;
+}
+
+BH_FN bh_vec bh_vec_equal8(bh_vec a, bh_vec b)
+{
+    return (bh_zero_bytes(a ^ b) >> 7) * 255;
+}
+
+BH_FN bh_vec bh_vec_first8(bh_vec v)
+{
+    return v ? bh_first64(v) / 8 : 8;
+}
+
 BH_FN bh_vec bh_vec_multiply32(bh_vec a, bh_vec b)
 {
     return (uint64_t)(uint32_t)a * (uint32_t)b;

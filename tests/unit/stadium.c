@@ -195,6 +195,59 @@ static void erased_tickets(void **state)
     }
 }
 
+/* Lookups of keys that are there, and of others, in stretches of several lengths, so that the front of cores changes between its
+ * ways in the midst of a call: each gets its own answer, and no other value is touched. As an apply the lookups are given as a list.
+ * (The second table has more than one part.) */
+static void stretches_of_absent_keys(void **state)
+{
+    static const double fills[] = {0.5, 0.8, 0.95, 1};
+    const uint64_t lengths[] = {1, 5, 40, 700, 3000, 9000};
+
+    (void)state;
+    for (size_t k = 0; k < 2 * TEST_COUNT(fills); k++) {
+        const bool many_parts = k % 2;
+        const test_widths widths = {k % 4 < 2 ? 4 : 8, k % 4 < 2 ? 4 : 8};
+        const uint64_t n = test_scaled(many_parts ? 300000 : 40000);
+        bh_table_options options = options_of(widths, n);
+        bh_table *table = NULL;
+        batch calls;
+
+        options.min_fill = -1;
+        options.max_fill = fills[k / 2];
+        options.capacity = many_parts ? 1 : n;
+        table = table_with(context, &options);
+        calls = batch_new(widths.key_bytes, widths.value_bytes, n);
+        for (uint64_t i = 0; i < n; i++)
+            batch_set(&calls, i, random_key(widths.key_bytes, 7, i), i + 1);
+        check_status(batch_call(table, BH_INSERT, &calls), BH_OK);
+        for (size_t l = 0; l < 2 * TEST_COUNT(lengths); l++) {
+            const uint64_t length = lengths[l / 2];
+
+            for (uint64_t i = 0; i < n; i++) {
+                const bool absent = i / length % 2;
+
+                batch_set(&calls, i, random_key(widths.key_bytes, 7, absent ? n + i : i), 0);
+                calls.ops[i] = BH_FIND;
+            }
+            /* One element of another kind: else it would be a call of lookups. */
+            calls.ops[n - 1] = l % 2 ? BH_UPDATE : BH_FIND;
+            batch_set(&calls, n - 1, random_key(widths.key_bytes, 7, 2 * n), 0);
+            check_status(batch_call(table, l % 2 ? BATCH_APPLY : BH_FIND, &calls), BH_OK);
+            for (uint64_t i = 0; i < n; i++) {
+                const bool absent = i / length % 2 || i == n - 1;
+
+                check(calls.outcomes[i] == (absent ? BH_MISSING : BH_FOUND) &&
+                          batch_value(&calls, i) == (absent ? 0 : i + 1),
+                      "fill %g, stretches of %llu, element %llu: %u, value %llu", fills[k / 2],
+                      (unsigned long long)length, (unsigned long long)i, calls.outcomes[i],
+                      (unsigned long long)batch_value(&calls, i));
+            }
+        }
+        batch_free(&calls);
+        bh_table_destroy(table);
+    }
+}
+
 /* From one part to many, and back; no more than two keys are moved for one that is inserted. */
 static void grows_and_shrinks(void **state)
 {
@@ -411,10 +464,11 @@ static void keys_of_one_ticket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tickets_of_every_size), cmocka_unit_test(wrong_options_are_named),
-        cmocka_unit_test(the_last_slot),         cmocka_unit_test(erased_tickets),
-        cmocka_unit_test(grows_and_shrinks),     cmocka_unit_test(reserved_is_enough),
-        cmocka_unit_test(within_a_budget),       cmocka_unit_test(keys_of_one_ticket)};
+        cmocka_unit_test(tickets_of_every_size),   cmocka_unit_test(wrong_options_are_named),
+        cmocka_unit_test(the_last_slot),           cmocka_unit_test(erased_tickets),
+        cmocka_unit_test(grows_and_shrinks),       cmocka_unit_test(reserved_is_enough),
+        cmocka_unit_test(within_a_budget),         cmocka_unit_test(keys_of_one_ticket),
+        cmocka_unit_test(stretches_of_absent_keys)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, stadium_start, stadium_end))

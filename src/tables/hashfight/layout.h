@@ -100,8 +100,8 @@ typedef struct bh_hf_geometry {
  * have too, for tests with a fake device). */
 /* clang-format off */
 #define BH_HF_PASSES(pass)                                                                         \
-    pass(COUNT,  count_parts,  bh_hf_export,  EACH)                                                \
-    pass(EXPORT, export_parts, bh_hf_export,  EACH)                                                \
+    pass(COUNT,  count_parts,  bh_hf_export,  OWN)                                                 \
+    pass(EXPORT, export_parts, bh_hf_export,  OWN)                                                 \
     pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
     pass(FIGHT,  fight_tasks,  bh_hf_fight,   CORES)                                               \
     pass(TAIL,   make_tail,    bh_hf_fight,   CORES)                                               \
@@ -245,11 +245,11 @@ typedef struct bh_hf_runs {
 
 /*
  * BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
- * behind them its tail. Each part goes to its place in the output. A part has BH_HF_EXPORT_PART cells; in
- * the memory of a device fewer, because thousands of items run at once there.
+ * behind them its tail. Each part goes to its place in the output. A part has BH_HF_EXPORT_PART cells; on
+ * a device it has as many as a block of threads has threads, each of which looks at one.
  */
 #define BH_HF_EXPORT_PART (1u << 17)
-#define BH_HF_EXPORT_PART_FAR 32u
+#define BH_HF_EXPORT_PART_FAR 256u
 
 typedef struct bh_hf_export {
     const bh_hf_geometry *geometry;

@@ -753,9 +753,9 @@ BH_FN uint64_t BH_HF(join_values)(const bh__runs *runs, const uint32_t *index, u
 }
 
 /*
- * Performs a long run by all threads of a team, whose number is a power of two. The first thread does what one element with their
- * joined value would do; then all write the answers, which follow from that one's. `memory` has a word for each
- * thread, and two at least.
+ * Performs a long run by all threads of a team, whose number is a power of two. The first thread does what one
+ * element with their joined value would do; then all write the answers, which follow from that one's. `memory` has a
+ * word for each thread, and two at least.
  *
  * One thread would take 0.3 us for each element, and some key may be half of a call.
  */
@@ -857,13 +857,54 @@ BH_FN uint64_t BH_HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint
     return region_first + region_slots;
 }
 
+/* Whether there is a pair in a cell of a generation; and where. `region` is the first cell of a region at or before
+ * it. (It is for a device to find: dividing the number of each cell by the size of a region makes an export a
+ * twentieth slower.) */
+BH_FN int BH_HF(look_in)(const bh_hf_export *job, uint64_t cell, uint64_t region,
+                         unsigned char **key, unsigned char **value)
+{
+    const bh_hf_generation *from = &job->geometry->generation[job->from];
+    const uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS;
+    const uint64_t slots = from->regions * region_slots;
+    uint64_t round = 0;
+
+    while (cell < slots && cell - region >= region_slots)
+        region += region_slots;
+    for (; cell < slots && round < from->rounds; round++) {
+        const uint64_t first = region + from->round[round].line * BH_HF_LINE_SLOTS;
+
+        if (cell < first)
+            return 0;
+        if (cell - first < from->round[round].slots)
+            break;
+    }
+    return (cell >= slots || round < from->rounds) &&
+           BH_HF(live)(job, from, cell, round, slots, key, value);
+}
+
+/* The first cell of the region that a cell of a round is in. */
+BH_FN uint64_t BH_HF(region_first)(const bh_hf_export *job, uint64_t cell)
+{
+    const bh_hf_generation *from = &job->geometry->generation[job->from];
+    const uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS;
+
+    return region_slots ? cell / region_slots * region_slots : 0;
+}
+
+/* Copies the pair of a cell to place `to` of the output. */
+BH_FN void BH_HF(copy_pair)(const bh_hf_export *job, uint64_t to, const unsigned char *key,
+                            const unsigned char *value)
+{
+    ((BH_KEY *)job->keys)[to] = BH_LOAD_KEY(key);
+    if (BH_VALUE_BYTES && job->values)
+        ((BH_VALUE *)job->values)[to] = BH_HF(load_value)(value);
+}
+
 /* BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT, which copies too. */
 BH_FN void BH_HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
 {
     const bh_hf_generation *from = &job->geometry->generation[job->from];
     uint64_t slots = from->regions * from->region_lines * BH_HF_LINE_SLOTS, part;
-    BH_KEY *keys = (BH_KEY *)job->keys;
-    BH_VALUE *values = (BH_VALUE *)job->values;
 
     for (part = first; part < first + count; part++) {
         uint64_t cell = job->first + part * job->part, to = copies ? job->counts[part] : 0;
@@ -888,11 +929,8 @@ BH_FN void BH_HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, 
                     next = end = cell;
                     break;
                 }
-                if (copies) {
-                    keys[to] = BH_LOAD_KEY(key);
-                    if (BH_VALUE_BYTES && values)
-                        values[to] = BH_HF(load_value)(value);
-                }
+                if (copies)
+                    BH_HF(copy_pair)(job, to, key, value);
                 to++;
             }
         }

@@ -28,6 +28,7 @@
  * What cannot be told here (the path is very long; another thread is at work on the key; no room) is left to the window,
  * from its beginning. What is done to a key, and why in this order, is what flight.h does: see ops.h.
  *
+ * front_words.h has how lookups begin where no key has been erased: with the first word of a path instead of its line.
  * front_visits.h has the pass over visits, front_claims.h how keys that are to be inserted claim tickets and write their pairs.
  */
 #include "tables/instance.h"
@@ -35,17 +36,19 @@
 #ifndef BH_TABLES_STADIUM_FRONT_BOARD_H
 #define BH_TABLES_STADIUM_FRONT_BOARD_H
 
-/* Keys of a block. Keys that have claimed tickets with locks held hold these until their pairs are written, which may be in the
- * next block: then blocks are shorter. */
+/* Keys of a block. Keys that have claimed tickets with locks held hold these until their pairs are written, which
+ * may be in the next block: then blocks are shorter. */
 #define BH_ST_BLOCK (BH_SLICE_MOST < 320u ? BH_SLICE_MOST + 0u : 320u)
 #define BH_ST_BLOCK_LOCKED (BH_ST_BLOCK < 128u ? BH_ST_BLOCK : 128u)
 
-/* Keys that may still be on their way when the next block begins; and places of a list: for these, for those of a block,
- * and a group that is written whole. All lists together never have more keys than that, so visits and claims, which grow
- * from both ends of the same arrays, do not meet. (The front's state is on the stack, of which a call may take 64 KiB in all: this makes
- * it 29 KiB; an ordered mixed call has 34 KiB besides.) */
+/* Keys that may still be on their way when the next block begins; and places of a list: for these, for those of a
+ * block, and a group that is written whole. All lists together never have more keys than that, so visits and claims,
+ * which grow from both ends of the same arrays, do not meet. (The front's state is on the stack, of which a call may
+ * take 64 KiB in all: this makes it 30 KiB; an ordered mixed call has 34 KiB besides.) */
 #define BH_ST_CARRIED (BH_ST_BLOCK / 4)
-#define BH_ST_ROOM (BH_ST_CARRIED + BH_ST_BLOCK + BH_FRONT_GROUP)
+#define BH_ST_KEYS (BH_ST_CARRIED + BH_ST_BLOCK + BH_FRONT_GROUP)
+#define BH_ST_ROOM                                                                                 \
+    (BH_ST_KEYS < 32 * BH_FRONT_GROUP ? 32 * BH_FRONT_GROUP : BH_ST_KEYS) /* see front_words.h */
 
 /* Groups of keys that look on: those on their way, one that is looked at, and one that is settled. */
 #define BH_ST_RING_ON (BH_FRONT_AHEAD + 2)
@@ -101,8 +104,8 @@ BH_FN uint64_t bh_st_as_met(uint64_t set, uint32_t first)
     return set >> first | set << (0 - first) % 64;
 }
 
-/* The tickets of a line up to the first of a set, which are as met; all where the set is empty. (The tickets of a word are claimed
- * from the first fresh one on, so behind that there is none of a key.) */
+/* The tickets of a line up to the first of a set, which are as met; all where the set is empty. (The tickets of a
+ * word are claimed from the first fresh one on, so behind that there is none of a key.) */
 BH_FN uint64_t bh_st_until(uint64_t fresh)
 {
     return fresh ^ (fresh - 1);
@@ -180,8 +183,9 @@ BH_FN bh_vec bh_st_not_zero(bh_vec words)
     return bh_vec_right(bh_vec_or(words, bh_vec_subtract(bh_vec_all(0), words)), 63);
 }
 
-/* How lines of the board, or slots, are asked for. Those that come from memory come to the second-level cache. Slots that are visited
- * to be changed are asked for again a group before that; slots of claims are not (docs/decisions/0035). */
+/* How lines of the board, or slots, are asked for. Those that come from memory come to the second-level cache. Slots
+ * that are visited to be changed are asked for again a group before that; slots of claims are not
+ * (docs/decisions/0035). */
 BH_FN bh_asks bh_st_asks(int to_write, uint32_t hints)
 {
     return hints & BH_HINT_FAR ? BH_ASKS_FAR : to_write ? BH_ASKS_TO_WRITE : BH_ASKS_TO_READ;
@@ -387,8 +391,9 @@ BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, ui
 
 /* --- aiming ---------------------------------------------------------------------------------------- */
 
-/* Hashes a group of keys: what bh_hash_key, bh_st_ready and bh_st_part_of say of one. */
-BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, BH_ST(group) * group)
+/* Hashes a group of keys (`one`: of a table of one part): what bh_hash_key, bh_st_ready and bh_st_part_of say of one. */
+BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, BH_ST(group) * group,
+                             int one)
 {
     const bh_vec infos = bh_vec_all(g->infos), below16 = bh_vec_all(0xffff);
     const bh_vec parts = bh_vec_all(g->parts), whole = bh_vec_all(g->whole);
@@ -403,7 +408,7 @@ BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, BH_ST(
         const bh_vec first = bh_vec_left(bh_vec_and(h.two, bh_vec_all(BH_ST_WORDS - 1)), 3);
         bh_vec mark = bh_vec_or(bh_vec_left(ready, BH_ST_TICKET_SHIFT), first);
 
-        if (g->parts > 1) {
+        if (!one) {
             const bh_vec low = bh_vec_and(h.one, part_bits);
             const bh_vec is_there = bh_vec_right(bh_vec_subtract(low, parts), 63);
             const bh_vec part =
@@ -414,6 +419,21 @@ BH_FN void BH_ST(hash_group)(const bh_st_geometry *g, const BH_KEY *keys, BH_ST(
         bh_vec_store64(group->line + i, h.one);
         bh_vec_store64(group->two + i, h.two);
         bh_vec_store64(group->mark + i, mark);
+    }
+}
+
+/* Gathers the names and keys of eight elements from `first` on, of a slice that has a list, or of the last ones,
+ * `left` in number: where there are no eight the last one stands for those that are missing. */
+BH_FN void BH_ST(gather_keys)(const BH_ST(front_state) * f, uint32_t first, uint32_t left,
+                              uint32_t *names, BH_KEY *keys)
+{
+    uint32_t i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const uint32_t at = first + (i < left ? i : left - 1);
+
+        names[i] = f->slice.listed ? f->slice.list[at] : at;
+        keys[i] = BH_ST(key_of)(f, names[i]);
     }
 }
 
@@ -432,16 +452,10 @@ BH_FN void BH_ST(gather_group)(const BH_ST(front_state) * f, uint32_t first, BH_
     for (i = 0; i < BH_FRONT_GROUP; i++)
         group->name[i] = first + i;
     if (f->slice.listed || left < BH_FRONT_GROUP) {
-        /* Where there are no eight left the last one stands for those that are missing. */
-        for (i = 0; i < BH_FRONT_GROUP; i++) {
-            const uint32_t at = first + (i < left ? i : left - 1);
-
-            group->name[i] = f->slice.listed ? f->slice.list[at] : at;
-            gathered[i] = BH_ST(key_of)(f, group->name[i]);
-        }
+        BH_ST(gather_keys)(f, first, left, group->name, gathered);
         keys = gathered;
     }
-    BH_ST(hash_group)(f->geometry, keys, group);
+    BH_ST(hash_group)(f->geometry, keys, group, f->geometry->parts == 1);
 }
 
 /* Fetches what a group must know of its keys' parts. A table of one part needs no words for each. */
@@ -463,18 +477,23 @@ BH_FN void BH_ST(fetch_parts)(const bh_st_geometry *g, BH_ST(group) * group, int
     }
 }
 
-/* Says where the paths of a group's keys begin. (No part has as many as 2^32 lines: see BH_ST_WORDS_MOST in policy.h.) */
-BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, BH_ST(group) * group, int turnover)
+/* Says where the paths of a group's keys begin: in which lines, or with which words. (No part has as many as 2^32
+ * lines: see BH_ST_WORDS_MOST in policy.h.) */
+BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, BH_ST(group) * group, int turnover,
+                            int to_words, int one)
 {
-    const int one = g->parts == 1;
     uint32_t i;
 
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_vec units = one ? bh_vec_all(g->part->units) : bh_vec_load64(group->units + i);
         const bh_vec board = one ? bh_vec_all(g->part->board) : bh_vec_load64(group->board + i);
         const bh_vec unit = bh_hash_ranges(bh_vec_load64(group->line + i), units);
+        bh_vec at = bh_vec_add(board, bh_vec_left(unit, 6));
 
-        bh_vec_store64(group->line + i, bh_vec_add(board, bh_vec_left(unit, 6)));
+        if (to_words)
+            at = bh_vec_or(at,
+                           bh_vec_and(bh_vec_load64(group->mark + i), bh_vec_all(BH_ST_LINE - 1)));
+        bh_vec_store64(group->line + i, at);
         if (turnover)
             bh_vec_store64(group->bound + i, bh_vec_add(one ? bh_vec_all(g->part->bounds)
                                                             : bh_vec_load64(group->bound + i),
@@ -482,9 +501,9 @@ BH_FN void BH_ST(aim_group)(const bh_st_geometry *g, BH_ST(group) * group, int t
     }
 }
 
-/* The steps up to the first look, until the lines of `ahead` groups behind element `at` have been asked for. In each turn a group
- * takes one step and others take the steps before: what was stored word by word, and is loaded as vectors, or the other way
- * round, must have come to the first cache by then (docs/decisions/0028). */
+/* The steps up to the first look, until the lines of `ahead` groups behind element `at` have been asked for. In each
+ * turn a group takes one step and others take the steps before: what was stored word by word, and is loaded as
+ * vectors, or the other way round, must have come to the first cache by then (docs/decisions/0028). */
 BH_FN void BH_ST(bring_lines)(BH_ST(front_state) * f, uint32_t at, uint32_t ahead, int turnover)
 {
     while (f->asked < f->total && f->asked <= at + ahead * BH_FRONT_GROUP) {
@@ -497,7 +516,8 @@ BH_FN void BH_ST(bring_lines)(BH_ST(front_state) * f, uint32_t at, uint32_t ahea
             f->asked += BH_FRONT_GROUP;
         }
         if (f->aimed < f->fetched) {
-            BH_ST(aim_group)(f->geometry, &f->ring[bh_front_place(f->aimed)], turnover);
+            BH_ST(aim_group)
+            (f->geometry, &f->ring[bh_front_place(f->aimed)], turnover, 0, f->geometry->parts == 1);
             f->aimed += BH_FRONT_GROUP;
         }
         if (f->fetched < f->hashed) {
@@ -610,8 +630,8 @@ BH_FN void BH_ST(settle_lines)(BH_ST(front_state) * f, const BH_ST(group) * grou
         BH_ST(insert_ended)(f, kind, group, words.fresh, ended, 0);
 }
 
-/* The pass over the keys from `first` to `end`. A group is settled a turn after it has been looked at. The first slots are asked
- * for at once, others by the pass over visits. */
+/* The pass over the keys from `first` to `end`. A group is settled a turn after it has been looked at. The first
+ * slots are asked for at once, others by the pass over visits. */
 BH_FN void BH_ST(look_at_keys)(BH_ST(front_state) * f, uint32_t first, uint32_t end, uint32_t kind,
                                int turnover)
 {
@@ -670,8 +690,8 @@ BH_FN_RARE void BH_ST(look_on_in_line)(BH_ST(front_state) * f, uint32_t kind, ui
         BH_ST(add_look_on)(&f->look_ons, line | lines << BH_ST_LINES_SHIFT, name);
 }
 
-/* Says where the next lines of the paths of a group are, whose last lines are `from`. Keys whose paths have become too long do not
- * count any more. */
+/* Says where the next lines of the paths of a group are, whose last lines are `from`. Keys whose paths have become
+ * too long do not count any more. */
 BH_FN void BH_ST(aim_on)(const bh_st_geometry *g, BH_ST(group) * group, const uint64_t *from)
 {
     const bh_vec one = bh_vec_all(1), most = bh_vec_all(BH_ST_FRONT_LINES);
@@ -723,7 +743,7 @@ BH_FN void BH_ST(gather_on)(BH_ST(front_state) * f, uint32_t at, uint32_t end, B
         keys[i] = BH_ST(key_of)(f, group->name[i]);
     }
     all = group->members = left < BH_FRONT_GROUP ? (1u << left) - 1 : BH_FRONT_ALL;
-    BH_ST(hash_group)(f->geometry, keys, group);
+    BH_ST(hash_group)(f->geometry, keys, group, f->geometry->parts == 1);
     BH_ST(fetch_parts)(f->geometry, group, 1);
     BH_ST(aim_on)(f->geometry, group, list->from + at);
     bh_st_ask_all(group->line, BH_FRONT_GROUP, f->asks_board);
@@ -766,40 +786,62 @@ BH_FN void BH_ST(say_missing)(const bh__slice *slice)
         slice->outcomes[slice->list[i]] = BH_MISSING;
 }
 
+/* Begins with a slice. */
+BH_FN void BH_ST(begin_front)(BH_ST(front_state) * f, const bh__slice *shared, uint32_t kind,
+                              int turnover)
+{
+    f->geometry = (const bh_st_geometry *)shared->geometry;
+    f->slice = *shared;
+    f->total = shared->listed ? shared->listed : shared->count;
+    f->asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), shared->hints);
+    f->asks_slots = bh_st_asks(kind != BH_FIND, shared->hints);
+    f->given = BH_VALUE_BYTES && BH_OP_READS(kind) ? shared->values : 0;
+    f->asks_stamps = BH_VALUE_BYTES && !BH_ST_IS_NARROW && turnover && BH_OP_KEEPS(kind) &&
+                     BH_OP_WRITES(kind) && f->slice.values_out;
+    f->origin = BH_ST(origin_of)(f->geometry->part);
+    f->hashed = f->fetched = f->aimed = f->asked = 0;
+    f->left = shared->list;
+    f->lefts = 0;
+    f->visits.count = f->visits.asked = f->visits.claims = f->look_ons.count = 0;
+    if (f->slice.outcomes && !BH_OP_INSERTS(kind))
+        BH_ST(say_missing)(&f->slice);
+}
+
+/* The passes over claims, visits and look-ons, until few keys are on these lists, or, where no more keys come, none. */
+BH_FN void BH_ST(go_through_lists)(BH_ST(front_state) * f, uint32_t kind, int turnover, int more)
+{
+    do {
+        if (BH_OP_INSERTS(kind))
+            BH_ST(write_pairs)(f, kind, turnover);
+        BH_ST(visit_all)(f, kind, turnover);
+        BH_ST(look_on_all)(f, kind, turnover);
+    } while (f->visits.count + f->visits.claims + f->look_ons.count > (more ? BH_ST_CARRIED : 0));
+}
+
+#include "tables/stadium/front_words.h"
+
 /* Runs the elements of a slice. Writes the names of those that are left to the window to its list. `kind` is mostly a
- * constant, and so is `turnover`. */
-BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover)
+ * constant, and so is `turnover`. `by_words`: lookups in a table from which no key has been erased. */
+BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover, int by_words)
 {
     const uint32_t block = BH_OP_INSERTS(kind) && turnover ? BH_ST_BLOCK_LOCKED : BH_ST_BLOCK;
-    uint32_t first, end;
+    uint32_t by_line = 0, visits = 0, first = 0, end;
     BH_ST(front_state) f;
 
-    f.geometry = (const bh_st_geometry *)shared->geometry;
-    f.slice = *shared;
-    f.total = shared->listed ? shared->listed : shared->count;
-    f.asks_board = bh_st_asks(BH_OP_INSERTS(kind) || BH_OP_ERASES(kind), shared->hints);
-    f.asks_slots = bh_st_asks(kind != BH_FIND, shared->hints);
-    f.given = BH_VALUE_BYTES && BH_OP_READS(kind) ? shared->values : 0;
-    f.asks_stamps = BH_VALUE_BYTES && !BH_ST_IS_NARROW && turnover && BH_OP_KEEPS(kind) &&
-                    BH_OP_WRITES(kind) && f.slice.values_out;
-    f.origin = BH_ST(origin_of)(f.geometry->part);
-    f.hashed = f.fetched = f.aimed = f.asked = 0;
-    f.left = shared->list;
-    f.lefts = 0;
-    f.visits.count = f.visits.asked = f.visits.claims = f.look_ons.count = 0;
-    if (f.slice.outcomes && !BH_OP_INSERTS(kind))
-        BH_ST(say_missing)(&f.slice);
-    for (first = 0; first < f.total; first = end) {
+    BH_ST(begin_front)(&f, shared, kind, turnover);
+    if (by_words && !shared->absent)
+        first = BH_ST(look_by_words)(&f);
+    for (; first < f.total; first = end) {
+        const uint32_t before = f.visits.count;
+
         end = f.total - first < block ? f.total : first + block;
         BH_ST(look_at_keys)(&f, first, end, kind, turnover);
-        do {
-            if (BH_OP_INSERTS(kind))
-                BH_ST(write_pairs)(&f, kind, turnover);
-            BH_ST(visit_all)(&f, kind, turnover);
-            BH_ST(look_on_all)(&f, kind, turnover);
-        } while (f.visits.count + f.visits.claims + f.look_ons.count >
-                 (end < f.total ? BH_ST_CARRIED : 0));
+        visits += f.visits.count - before;
+        by_line += end - first;
+        BH_ST(go_through_lists)(&f, kind, turnover, end < f.total);
     }
+    if (by_words)
+        shared->absent = visits < by_line / 2;
     shared->room = f.slice.room;
     shared->inserted = f.slice.inserted;
     shared->erased = f.slice.erased;
@@ -819,46 +861,47 @@ BH_FN int BH_ST(takes_front)(const bh__slice *slice, uint32_t kind)
     return g->turnover || !BH_OP_ERASES(kind);
 }
 
-/* The front for each operation that tables are made for, and for others. Functions of their own: the state lies on the stack only
- * while the front runs, and in one function gcc would make slower code of each. `old`: keys may have been erased. */
+/* The front for each operation that tables are made for, and for others. Functions of their own: the state lies on
+ * the stack only while the front runs, and in one function gcc would make slower code of each. `old`: keys may have
+ * been erased. */
 BH_FN_RARE void BH_ST(front_find)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_FIND, 0);
+    BH_ST(front_of)(slice, BH_FIND, 0, 1);
 }
 
 BH_FN_RARE void BH_ST(front_find_old)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_FIND, 1);
+    BH_ST(front_of)(slice, BH_FIND, 1, 0);
 }
 
 BH_FN_RARE void BH_ST(front_insert)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_INSERT, 0);
+    BH_ST(front_of)(slice, BH_INSERT, 0, 0);
 }
 
 BH_FN_RARE void BH_ST(front_insert_old)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_INSERT, 1);
+    BH_ST(front_of)(slice, BH_INSERT, 1, 0);
 }
 
 BH_FN_RARE void BH_ST(front_add)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_ADD, 0);
+    BH_ST(front_of)(slice, BH_ADD, 0, 0);
 }
 
 BH_FN_RARE void BH_ST(front_erase_old)(bh__slice *slice)
 {
-    BH_ST(front_of)(slice, BH_ERASE, 1);
+    BH_ST(front_of)(slice, BH_ERASE, 1, 0);
 }
 
 BH_FN_RARE void BH_ST(front_any)(bh__slice *slice, uint32_t kind)
 {
-    BH_ST(front_of)(slice, kind, 0);
+    BH_ST(front_of)(slice, kind, 0, 0);
 }
 
 BH_FN_RARE void BH_ST(front_any_old)(bh__slice *slice, uint32_t kind)
 {
-    BH_ST(front_of)(slice, kind, 1);
+    BH_ST(front_of)(slice, kind, 1, 0);
 }
 
 /* Runs a slice that takes the front; its list then names the elements that are left. */

@@ -6,7 +6,8 @@
  * operations visit one slot after the other, because what they do to a slot another of them may have to see.
  */
 
-/* Writes the answers of a group of lookups. Mostly all keys were found; others have been said to be missing already. */
+/* Writes the answers of a group of lookups. Mostly all keys were found; others have been said to be missing already
+ * (BH_MISSING is 0, BH_FOUND 1), or were found before. */
 BH_FN void BH_ST(answer)(const bh__slice *slice, const uint32_t *names, uint32_t members,
                          uint32_t found, const BH_VALUE *values)
 {
@@ -31,7 +32,38 @@ BH_FN void BH_ST(answer)(const bh__slice *slice, const uint32_t *names, uint32_t
         out[names[i]] = found >> i & 1 ? values[i] : before;
     }
     for (i = 0; slice->outcomes && i < members; i++)
-        slice->outcomes[names[i]] = found >> i & 1 ? BH_FOUND : BH_MISSING;
+        slice->outcomes[names[i]] |= (uint8_t)(found >> i & 1);
+}
+
+/* The same of eight elements of the caller's arrays, from number `at` on. */
+BH_FN void BH_ST(answer_in_order)(const bh__slice *slice, uint32_t at, uint32_t found,
+                                  const BH_VALUE *values)
+{
+    uint64_t outcomes = BH_FRONT_ONES;
+
+    if (!found)
+        return;
+    if (BH_VALUE_BYTES && slice->values_out) {
+        BH_VALUE *const out = (BH_VALUE *)slice->values_out + at;
+
+        bh_answer_ahead(slice, out, BH_VALUE_BYTES, at);
+        if (found == BH_FRONT_ALL)
+            __builtin_memcpy(out, values, BH_FRONT_GROUP * sizeof *values);
+        else if (BH_VALUE_BYTES == 4)
+            bh_choose32((uint32_t *)(void *)out, (const uint32_t *)(const void *)values,
+                        BH_FRONT_GROUP, found);
+        else
+            bh_choose64((uint64_t *)(void *)out, (const uint64_t *)(const void *)values,
+                        BH_FRONT_GROUP, found);
+    }
+    if (!slice->outcomes)
+        return;
+    /* Other keys of the group may have been found already, in later words than their first. */
+    if (found != BH_FRONT_ALL) {
+        __builtin_memcpy(&outcomes, slice->outcomes + at, BH_FRONT_GROUP);
+        outcomes |= bh_front_outcomes(found);
+    }
+    __builtin_memcpy(slice->outcomes + at, &outcomes, BH_FRONT_GROUP);
 }
 
 /* What lookups have seen of a group of visits. */
@@ -44,8 +76,8 @@ typedef struct BH_ST(slots) {
         now[BH_FRONT_GROUP]; /* what its ticket is now; 0: the pair changed while it was read */
 } BH_ST(slots);
 
-/* Once keys have been erased, the key and the value of a wide pair are read between begin_reading and is_changed, which comes after
- * another look at the ticket: see ops.h. */
+/* Once keys have been erased, the key and the value of a wide pair are read between begin_reading and is_changed,
+ * which comes after another look at the ticket: see ops.h. */
 typedef struct BH_ST(reading) {
     const unsigned char *stamp;
     uint64_t stamped;
@@ -104,8 +136,8 @@ BH_FN void BH_ST(look_at_slots)(BH_ST(front_state) * f, uint32_t at, int turnove
     }
 }
 
-/* A key, the `at`-th visit, whose slot has another one, goes on, if its path does: to the next ticket that may be its own, or to the
- * next line. (A ticket that was not ready when the line was looked at need not be seen.) */
+/* A key, the `at`-th visit, whose slot has another one, goes on, if its path does: to the next ticket that may be
+ * its own, or to the next line. (A ticket that was not ready when the line was looked at need not be seen.) */
 BH_FN void BH_ST(visit_next)(BH_ST(front_state) * f, uint32_t at)
 {
     BH_ST(visits) *const v = &f->visits;
