@@ -283,6 +283,12 @@ def figure_of(row):
     return row["figure"] if row["value"] is not None or row["figure"] == "not supported" else ""
 
 
+def commits_of(rows):
+    """The commit of each row, where they are of several runs: schedules for comparison need a build of their own."""
+    commits = [(row.get("commit") or "")[:12] for row in rows]
+    return commits if len(set(commits)) > 1 else []
+
+
 def table(rows):
     """All rows of an experiment. A GPU's rates are in thousands of millions, and its limits are of
     several kinds."""
@@ -305,6 +311,7 @@ def table(rows):
         ("figure", "---", [figure_of(row) for row in rows]),
         ("measured", "---", [measured(row) for row in rows]),
         ("bar", "---", [judged(row) for row in rows]),
+        ("commit", "---", commits_of(rows)),
     ])
 
 
@@ -326,6 +333,8 @@ def section(stem, rows, machine):
     title = "fills" if stem == "fills" else rows[-1]["experiment"]
     of = f", {design_of(rows[-1])}on a GPU" if is_on_gpu(rows[-1]) else ""
     note = machine.note(stem) or f"Commit {machine.commit(stem, rows)}"
+    if commits_of(rows):
+        note = "Commits: the last column"
     # The columns of fills say which.
     alike = [{**row, "fill": None, "bytes_per_key": None} for row in rows] if stem == "fills" else rows
     text = f"\n## {title}, {widths_of(rows[-1])}{of}\n\n{common(alike)}. {note}\n\n"
