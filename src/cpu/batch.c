@@ -310,6 +310,7 @@ static void run_call(call *c, uint32_t workers)
         w->slice.system = system;
         w->slice.op = (uint8_t)c->batch->op;
         w->slice.ordered = (uint8_t)c->ordered;
+        w->slice.absent = 0;
     }
     if (c->in_tasks && c->changes)
         bh__bias_suspend(c->table);
@@ -411,7 +412,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.listed = 0;
     slice.op = (uint8_t)batch->op;
     slice.ordered = 1;
-    slice.moved = 0;
+    slice.moved = slice.absent = 0;
     slice.hints = bh__hints_of(table) | (changes ? bh__bias_hint(table, own) : 0);
     slice.reasons = 0;
     slice.looks = looks;

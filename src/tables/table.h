@@ -139,7 +139,7 @@ typedef struct bh__slice {
     uint8_t ordered; /* run one after the other; a stall ends the slice */
     uint8_t moved;   /* keys that were in the table have been moved */
     uint8_t
-        absent; /* a front's: most keys that the last slice of the call looked up were absent; 0 at first */
+        absent; /* a front's: 1 where most keys seemed absent in the worker's last slice of this call, else 0 */
     uint8_t
         epoch; /* on a GPU: the first of BH_EPOCHS numbers, mostly not those of the slices before */
     uint32_t hints;   /* BH_HINT_ bits: what operations are to know of the table */

@@ -1263,6 +1263,88 @@ static void shrinking_is_not_tried_for_ever(void **state)
     watched_end(&watched);
 }
 
+/* Runs of equal keys about as long as those that a GPU performs by blocks of threads, of keys that are there and of others: each
+ * operation does what its elements would do one after the other. */
+static void long_runs(void **state)
+{
+    static const uint32_t lengths[] = {
+        1, 2, BH_HF_LONG_RUN - 1, BH_HF_LONG_RUN, BH_HF_LONG_RUN + 1, 2 * BH_HF_LONG_RUN + 9, 3000};
+    enum { LENGTHS = TEST_COUNT(lengths) };
+
+    (void)state;
+    for (int op = 0; op < 2 * BATCH_OPS; op++) {
+        const test_widths widths = {op % 2 ? 8 : 4, op % 2 ? 8 : 4};
+        const bh_table_options options = fight_options(widths, 100);
+        bh_table *table = table_with(context, &options);
+        batch call, keys = batch_new(widths.key_bytes, widths.value_bytes, 2 * LENGTHS);
+        uint32_t left[2 * LENGTHS], all = 0, at = 0;
+        model *map = model_new();
+
+        for (uint32_t k = 0; k < 2 * LENGTHS; k++) {
+            left[k] = lengths[k / 2];
+            all += left[k];
+            batch_set(&keys, k, random_key(widths.key_bytes, 11, k), 1000 + k);
+        }
+        /* Every second key is there. */
+        for (uint32_t k = 0; k < 2 * LENGTHS; k += 2) {
+            uint64_t value = 1000 + k;
+
+            batch_set(&keys, k / 2, random_key(widths.key_bytes, 11, k), value);
+            (void)model_apply(map, BH_INSERT, widths.value_bytes, batch_key(&keys, k / 2), &value);
+        }
+        keys.n = LENGTHS;
+        check_status(batch_call(table, BH_INSERT, &keys), BH_OK);
+        keys.n = 2 * LENGTHS;
+        call = batch_new(widths.key_bytes, widths.value_bytes, all);
+        while (at < all) {
+            const uint32_t k = (uint32_t)(random_mix64(at + left[0]) % (2 * LENGTHS));
+            uint32_t next = k;
+
+            while (!left[next])
+                next = (next + 1) % (2 * LENGTHS);
+            left[next]--;
+            batch_set(&call, at, random_key(widths.key_bytes, 11, next), random_mix64(at));
+            at++;
+        }
+        {
+            uint64_t *const given = test_allocate(all * sizeof *given);
+
+            for (at = 0; at < all; at++)
+                given[at] = batch_value(&call, at);
+            check_status(batch_call(table, op / 2, &call), BH_OK);
+            for (at = 0; at < all; at++) {
+                const bh_outcome outcome = model_apply(map, (bh_op)(op / 2), widths.value_bytes,
+                                                       batch_key(&call, at), &given[at]);
+
+                check(call.outcomes[at] == (uint8_t)outcome, "operation %d, element %u: %u, not %u",
+                      op / 2, at, call.outcomes[at], outcome);
+                check(!batch_reads(op / 2) || outcome != BH_FOUND ||
+                          batch_value(&call, at) == given[at],
+                      "operation %d, element %u: the value is wrong", op / 2, at);
+            }
+            free(given);
+        }
+        for (uint32_t k = 0; k < 2 * LENGTHS; k++)
+            batch_set(&keys, k, random_key(widths.key_bytes, 11, k), 0);
+        check_status(batch_call(table, BH_FIND, &keys), BH_OK);
+        for (uint32_t k = 0; k < 2 * LENGTHS; k++) {
+            uint64_t value = 0;
+            const bool there = model_get(map, batch_key(&keys, k), &value);
+
+            check(keys.outcomes[k] == (there ? BH_FOUND : BH_MISSING) &&
+                      batch_value(&keys, k) == value,
+                  "operation %d, key %u: %u, value %llu, not %llu", op / 2, k, keys.outcomes[k],
+                  (unsigned long long)batch_value(&keys, k), (unsigned long long)value);
+        }
+        check(table_stats(table).keys == model_count(map), "%llu keys",
+              (unsigned long long)table_stats(table).keys);
+        model_free(map);
+        batch_free(&call);
+        batch_free(&keys);
+        bh_table_destroy(table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1290,6 +1372,7 @@ int main(void)
         cmocka_unit_test(refused_requests),
         cmocka_unit_test(as_many_generations_as_can_be),
         cmocka_unit_test(shrinking_is_not_tried_for_ever),
+        cmocka_unit_test(long_runs),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

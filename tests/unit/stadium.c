@@ -195,9 +195,9 @@ static void erased_tickets(void **state)
     }
 }
 
-/* Lookups of keys that are there, and of others, in stretches of several lengths, so that the front of cores changes between its
- * ways in the midst of a call: each gets its own answer, and no other value is touched. As an apply the lookups are given as a list.
- * (The second table has more than one part.) */
+/* Lookups of keys that are there, and of others, in stretches of several lengths, so that the front of cores changes
+ * between its ways in the midst of a call: each gets its own answer, and no other value is touched; also as lookups of a
+ * mixed call. Every second table has grown from one key. */
 static void stretches_of_absent_keys(void **state)
 {
     static const double fills[] = {0.5, 0.8, 0.95, 1};
@@ -229,7 +229,7 @@ static void stretches_of_absent_keys(void **state)
                 batch_set(&calls, i, random_key(widths.key_bytes, 7, absent ? n + i : i), 0);
                 calls.ops[i] = BH_FIND;
             }
-            /* One element of another kind: else it would be a call of lookups. */
+            /* One element of another kind in a mixed call: else it would be one of lookups. */
             calls.ops[n - 1] = l % 2 ? BH_UPDATE : BH_FIND;
             batch_set(&calls, n - 1, random_key(widths.key_bytes, 7, 2 * n), 0);
             check_status(batch_call(table, l % 2 ? BATCH_APPLY : BH_FIND, &calls), BH_OK);

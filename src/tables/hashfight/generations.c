@@ -120,6 +120,31 @@ void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *mad
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
+/* Pairs of a generation, at most. */
+static uint64_t pairs_most(const bh_table *table, uint64_t generation)
+{
+    const bh__hf_table *t = (const bh__hf_table *)table;
+
+    return generation < bh__hf_large(t) ? t->built[generation]
+                                        : t->geometry.generation[generation].tail;
+}
+
+/* Reads all cells of a generation from `cell` on in one pass, in whatever order: twice as fast on a device as counting pairs first. Answers 0 where
+ * there were more than there is room for. */
+static int read_at_once(const bh_table *table, bh_hf_export *job, uint64_t cell, uint64_t cells,
+                        void *keys, void *values, uint64_t room)
+{
+    job->first = cell;
+    job->end = cells;
+    job->counts = 0;
+    job->room = room;
+    job->keys = keys;
+    job->values = values;
+    job->copied = 0;
+    bh__hf_pass(table, BH_HF_PASS_EXPORT, job, (cells - cell + job->part - 1) / job->part, 1);
+    return job->copied <= room;
+}
+
 int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
                 uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied)
 {
@@ -132,6 +157,12 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
     job.geometry = g;
     job.from = generation;
     job.part = builder->part;
+    if (*cell < cells && room >= pairs_most(table, generation) && bh__on_device(table->backend) &&
+        read_at_once(table, &job, *cell, cells, keys, values, room)) {
+        *copied = job.copied;
+        *cell = cells;
+        return 1;
+    }
     job.counts = counts;
     while (*cell < cells && *copied < room) {
         uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;

@@ -256,8 +256,10 @@ typedef struct bh_hf_export {
     uint64_t from;  /* the generation's number */
     uint64_t first; /* cell */
     uint64_t end;
-    uint64_t part;    /* cells of a part */
-    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
+    uint64_t part; /* cells of a part */
+    uint64_t *
+        counts; /* count: receives the keys of each part; export: keys before each part. NULL: there is room for all,
+                         in whatever order, and `copied` is added up by all parts */
     void *keys;
     void *values; /* NULL: keys only */
     uint64_t room;

@@ -749,7 +749,7 @@ BH_FN uint64_t BH_HF(join_values)(const bh__runs *runs, const uint32_t *index, u
         if (lane < distance)
             memory[lane] = bh_join(op, BH_VALUE_BYTES, memory[lane], memory[lane + distance]);
     }
-    return memory[0];
+    return lane ? 0 : memory[0];
 }
 
 /*
@@ -857,9 +857,8 @@ BH_FN uint64_t BH_HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint
     return region_first + region_slots;
 }
 
-/* Whether there is a pair in a cell of a generation; and where. `region` is the first cell of a region at or before
- * it. (It is for a device to find: dividing the number of each cell by the size of a region makes an export a
- * twentieth slower.) */
+/* Whether there is a pair in a cell of a generation; and where. `region` is the first cell of a region at or before it
+ * (region_first), which a block of threads finds once: dividing the number of each cell makes an export a twentieth slower. */
 BH_FN int BH_HF(look_in)(const bh_hf_export *job, uint64_t cell, uint64_t region,
                          unsigned char **key, unsigned char **value)
 {
@@ -882,7 +881,7 @@ BH_FN int BH_HF(look_in)(const bh_hf_export *job, uint64_t cell, uint64_t region
            BH_HF(live)(job, from, cell, round, slots, key, value);
 }
 
-/* The first cell of the region that a cell of a round is in. */
+/* The first cell of the region that a cell of a round is in. (Of a cell of the tail the answer is not used.) */
 BH_FN uint64_t BH_HF(region_first)(const bh_hf_export *job, uint64_t cell)
 {
     const bh_hf_generation *from = &job->geometry->generation[job->from];
@@ -944,9 +943,32 @@ BH_FN void BH_HF(count_parts)(void *argument, uint64_t first, uint64_t count)
     BH_HF(read_parts)((bh_hf_export *)argument, first, count, 0);
 }
 
+/* The same where places of the output are taken one by one. */
+BH_FN void BH_HF(export_anywhere)(bh_hf_export *job, uint64_t part)
+{
+    uint64_t cell = job->first + part * job->part;
+    const uint64_t end = job->end - cell < job->part ? job->end : cell + job->part;
+    const uint64_t region = BH_HF(region_first)(job, cell);
+    unsigned char *key, *value;
+
+    for (; cell < end; cell++) {
+        if (BH_HF(look_in)(job, cell, region, &key, &value)) {
+            const uint64_t to = bh_take64(&job->copied, 1);
+
+            if (to < job->room)
+                BH_HF(copy_pair)(job, to, key, value);
+        }
+    }
+}
+
 BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 1);
+    bh_hf_export *const job = (bh_hf_export *)argument;
+
+    if (job->counts)
+        BH_HF(read_parts)(job, first, count, 1);
+    for (; !job->counts && count; count--, first++)
+        BH_HF(export_anywhere)(job, first);
 }
 
 /* BH_HF_PASS_PLACES: the upper bits of a key's hash say where it is in every generation. */

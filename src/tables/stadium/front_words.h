@@ -1,5 +1,5 @@
 /*
- * Stadium hashing, the front's lookups where no key has been erased: by the first words of paths. An include-template that
+ * Stadium hashing, the front's lookups where no key has been erased, of slices without a list: by the first words of paths. An include-template that
  * front_board.h includes; see there.
  *
  * Most keys that are there are in the first word of their path, and most paths of absent keys end in it. A word is looked at with
@@ -14,8 +14,8 @@
  *     lines         look at whole lines, as front_board.h says                                                  others
  *     visits, look-ons   as front_board.h says
  *
- * A word is full in up to two paths of five (fill 0.8), and then the path goes on. Where the slot has another key the key's
- * lookup begins anew with the line.
+ * A word is full in two paths of five at fill 0.8, and then the path goes on. Where the slot has another key, the key is
+ * looked up anew, beginning with its line.
  *
  * Keys stay in their groups of eight, in the caller's order, from their hash to their answer, so that nothing is packed, and
  * answers of a group are written at once. Groups without any ticket to visit are not visited.
@@ -24,18 +24,23 @@
 #ifndef BH_TABLES_STADIUM_FRONT_WORDS_H
 #define BH_TABLES_STADIUM_FRONT_WORDS_H
 
-/* Lookups have no claims, and so few visits at a time that these do not reach the upper half of the arrays of visits. There lie
+/* While the pass over keys runs there are no claims, and so few visits that these do not reach the upper half of the
+ * arrays of visits. There lie
  *
  *     slot, name    the list of keys whose lines are to be looked at, with their *entries*
- *     rest, ticket  rings of groups whose words have been looked at: their slots; the names of a slice that has a list */
+ *     rest          a ring of groups whose words have been looked at: their slots */
 #define BH_ST_UPPER (BH_ST_ROOM / 2)
 
 /* Keys on that list when the pass over keys stops. A turn adds up to two groups; and visits are written by whole groups. */
 #define BH_ST_LINES_MOST (BH_ST_UPPER - BH_ST_CARRIED - 3 * BH_FRONT_GROUP)
 
-/* Groups whose slots have been asked for, one that is visited and one that is answered. (The upper halves have room
- * for their slots: that is what the second number in BH_ST_ROOM is for.) */
+/* Groups whose slots have been asked for, one that is visited and one that is answered: 13, and a power of two. (The
+ * upper half of an array has room for them: that is what the second number in BH_ST_ROOM is for.) */
 #define BH_ST_SLOTS_RING 16u
+
+#if BH_ST_SLOTS_RING < BH_FRONT_LOOKS_AHEAD + 2 || 2 * BH_ST_SLOTS_RING > 32
+#error "the ring of slots is too short, or too long for BH_ST_ROOM"
+#endif
 
 /*
  * An entry: what the pass over lines must know of a key.
@@ -45,7 +50,7 @@
  */
 #define BH_ST_ENTRY_PART 56
 
-/* How many turns after its hash a group takes each step. */
+/* How many turns after its hash a group takes each step; and how many turns it is on its way. */
 enum {
     BH_ST_TURN_FETCH = 1,
     BH_ST_TURN_AIM,
@@ -57,8 +62,9 @@ enum {
     BH_ST_TURNS
 };
 
-/* Where fewer of the keys that have been looked at have a ticket in their first word most keys are absent, and
- * unless the table is hardly half full it is cheaper to look at lines at once. */
+/* Where fewer of the keys that have been looked at have a ticket in their first word, most keys are absent, and unless the
+ * table is hardly half full it is cheaper to look at lines at once. (That is decided when the list is full, from all keys
+ * of the slice so far.) */
 #define BH_ST_FEW(looked) ((looked) / 8 * 3)
 
 #endif
@@ -85,17 +91,9 @@ BH_FN uint64_t *BH_ST(slots_of)(BH_ST(front_state) * f, uint32_t group)
     return f->visits.rest + BH_ST_UPPER + group % BH_ST_SLOTS_RING * BH_FRONT_GROUP;
 }
 
-/* Of a slice that has a list. */
-BH_FN uint32_t *BH_ST(names_of)(BH_ST(front_state) * f, uint32_t group)
-{
-    void *const ring = f->visits.ticket + BH_ST_UPPER;
-
-    return (uint32_t *)ring + group % BH_ST_SLOTS_RING * BH_FRONT_GROUP;
-}
-
 /* --- the list of lines ------------------------------------------------------------------------------- */
 
-/* A key whose slot had another one goes to the list, from its beginning. */
+/* A key whose slot had another one goes to the list: its path is looked at from its first ticket on. */
 BH_FN_RARE void BH_ST(list_line)(BH_ST(front_state) * f, BH_ST(words_state) * w, uint32_t name)
 {
     const bh_st_geometry *const g = f->geometry;
@@ -182,7 +180,7 @@ BH_FN void BH_ST(hash_words)(BH_ST(front_state) * f, uint32_t number, int whole)
     BH_KEY gathered[BH_FRONT_GROUP];
 
     bh_keys_ahead(keys, BH_KEY_BYTES, f->total - first);
-    if (f->slice.listed || count < BH_FRONT_GROUP) {
+    if (count < BH_FRONT_GROUP) {
         BH_ST(gather_keys)(f, first, count, group->name, gathered);
         keys = gathered;
     }
@@ -208,8 +206,7 @@ BH_FN void BH_ST(list_full)(BH_ST(front_state) * f, BH_ST(words_state) * w, uint
     for (i = 0; i < BH_FRONT_GROUP; i++)
         names[i] = number * BH_FRONT_GROUP + i;
     bh_pack64(f->visits.slot + BH_ST_UPPER + w->lines, entries, BH_FRONT_GROUP, full);
-    bh_pack32(listed, f->slice.listed ? BH_ST(group_at)(f, number)->name : names, BH_FRONT_GROUP,
-              full);
+    bh_pack32(listed, names, BH_FRONT_GROUP, full);
     w->lines += bh_count(full);
 }
 
@@ -224,7 +221,7 @@ BH_FN void BH_ST(settle_words)(BH_ST(front_state) * f, BH_ST(words_state) * w, u
     uint64_t *const slots = BH_ST(slots_of)(f, number);
     uint64_t entries[BH_FRONT_GROUP];
     const int alone = whole || f->geometry->parts == 1;
-    uint32_t none = 0, full = 0, i;
+    uint32_t none = 0, full = 0, some, i;
 
     for (i = 0; i < BH_FRONT_GROUP; i += BH_VEC) {
         const bh_vec word = bh_vec_load64(w->word + i), where = bh_vec_load64(group->line + i);
@@ -249,13 +246,11 @@ BH_FN void BH_ST(settle_words)(BH_ST(front_state) * f, BH_ST(words_state) * w, u
         bh_vec_store64(entries + i, entry);
     }
     full &= none & members;
-    none = ~none & members;
-    w->has_slot[number % BH_ST_SLOTS_RING] = (uint8_t)none;
-    w->candidates += bh_count(none);
-    if (none)
+    some = ~none & members;
+    w->has_slot[number % BH_ST_SLOTS_RING] = (uint8_t)some;
+    w->candidates += bh_count(some);
+    if (some)
         bh_st_ask_all(slots, BH_FRONT_GROUP, f->asks_slots);
-    if (f->slice.listed)
-        __builtin_memcpy(BH_ST(names_of)(f, number), group->name, sizeof group->name);
     if (full)
         BH_ST(list_full)(f, w, number, entries, full);
 }
@@ -288,16 +283,11 @@ BH_FN void BH_ST(answer_group)(BH_ST(front_state) * f, BH_ST(words_state) * w, u
     const uint32_t candidates = w->has_slot[number % BH_ST_SLOTS_RING];
     BH_ST(slots) *const seen = &w->seen;
     const BH_KEY *keys = (const BH_KEY *)f->slice.keys + at;
-    const uint32_t *names = 0;
-    uint32_t rest[BH_FRONT_GROUP], found = 0, others, i;
+    uint32_t names[BH_FRONT_GROUP], found = 0, others, i;
     BH_KEY gathered[BH_FRONT_GROUP];
 
-    if (f->slice.listed || count < BH_FRONT_GROUP) {
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            rest[i] = at + (i < count ? i : 0);
-        names = f->slice.listed ? BH_ST(names_of)(f, number) : rest;
-        for (i = 0; i < BH_FRONT_GROUP; i++)
-            gathered[i] = BH_ST(key_of)(f, names[i]);
+    if (count < BH_FRONT_GROUP) {
+        BH_ST(gather_keys)(f, at, count, names, gathered);
         keys = gathered;
     }
     if (BH_ST_IS_PAIR) {
@@ -311,12 +301,12 @@ BH_FN void BH_ST(answer_group)(BH_ST(front_state) * f, BH_ST(words_state) * w, u
                 << i;
     }
     found &= candidates;
-    if (names)
+    if (count < BH_FRONT_GROUP)
         BH_ST(answer)(&f->slice, names, count, found, seen->values);
     else
         BH_ST(answer_in_order)(&f->slice, at, found, seen->values);
     for (others = candidates & ~found; others; others &= others - 1)
-        BH_ST(list_line)(f, w, names ? names[bh_first(others)] : at + bh_first(others));
+        BH_ST(list_line)(f, w, at + bh_first(others));
 }
 
 /* A turn: each step is taken by another group, the last step first. What was stored word by word, and is loaded as
@@ -381,7 +371,7 @@ BH_FN void BH_ST(leave_words)(BH_ST(front_state) * f, BH_ST(words_state) * w)
         BH_ST(group) *const group = BH_ST(group_at)(f, number);
 
         group->members = (1u << BH_ST(count_of)(f, number)) - 1;
-        for (i = 0; i < BH_FRONT_GROUP && !f->slice.listed; i++)
+        for (i = 0; i < BH_FRONT_GROUP; i++)
             group->name[i] = number * BH_FRONT_GROUP + i;
         for (i = 0; i < BH_FRONT_GROUP && number + BH_ST_TURN_AIM < w->turn; i += BH_VEC)
             bh_vec_store64(group->line + i, bh_vec_and(bh_vec_load64(group->line + i), line));

@@ -119,23 +119,26 @@ __global__ void BH_KERNEL(count_parts)(bh_hf_export *job)
         job->counts[blockIdx.x] = (uint64_t)count;
 }
 
+/* A block takes its part's places, or they are those behind the pairs that have been counted. */
 __global__ void BH_KERNEL(export_parts)(bh_hf_export *job)
 {
     typedef cub::BlockScan<uint32_t, BH_CUDA_BLOCK> scan;
     __shared__ typename scan::TempStorage scanning;
+    __shared__ uint64_t places;
     const uint64_t cell = job->first + bh_hf_thread();
     unsigned char *key, *value;
     const int live = BH_KERNEL(look_in)(job, cell, &key, &value);
-    uint32_t before;
+    uint32_t before, all;
     uint64_t to;
 
-    scan(scanning).ExclusiveSum((uint32_t)live, before);
-    to = job->counts[blockIdx.x] + before;
-    if (!live || to > job->room)
-        return;
-    if (to < job->room) {
+    scan(scanning).ExclusiveSum((uint32_t)live, before, all);
+    if (threadIdx.x == 0)
+        places = job->counts ? job->counts[blockIdx.x] : bh_take64(&job->copied, all);
+    __syncthreads();
+    to = places + before;
+    if (live && to < job->room) {
         BH_HF(copy_pair)(job, to, key, value);
-    } else {
+    } else if (live && to == job->room && job->counts) {
         job->stop = cell;
         job->copied = to;
     }
