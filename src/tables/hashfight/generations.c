@@ -136,12 +136,12 @@ static int read_at_once(const bh_table *table, bh_hf_export *job, uint64_t cell,
 {
     job->first = cell;
     job->end = cells;
-    job->counts = 0;
+    job->part = BH_HF_ALL_PART;
     job->room = room;
     job->keys = keys;
     job->values = values;
     job->copied = 0;
-    bh__hf_pass(table, BH_HF_PASS_EXPORT, job, (cells - cell + job->part - 1) / job->part, 1);
+    bh__hf_pass(table, BH_HF_PASS_ALL, job, (cells - cell + job->part - 1) / job->part, 1);
     return job->copied <= room;
 }
 
@@ -156,13 +156,13 @@ int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint
     *copied = 0;
     job.geometry = g;
     job.from = generation;
-    job.part = builder->part;
     if (*cell < cells && room >= pairs_most(table, generation) && bh__on_device(table->backend) &&
         read_at_once(table, &job, *cell, cells, keys, values, room)) {
         *copied = job.copied;
         *cell = cells;
         return 1;
     }
+    job.part = builder->part;
     job.counts = counts;
     while (*cell < cells && *copied < room) {
         uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;

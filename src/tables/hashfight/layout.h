@@ -102,6 +102,7 @@ typedef struct bh_hf_geometry {
 #define BH_HF_PASSES(pass)                                                                         \
     pass(COUNT,  count_parts,  bh_hf_export,  OWN)                                                 \
     pass(EXPORT, export_parts, bh_hf_export,  OWN)                                                 \
+    pass(ALL,    export_all,   bh_hf_export,  OWN)                                                 \
     pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
     pass(FIGHT,  fight_tasks,  bh_hf_fight,   CORES)                                               \
     pass(TAIL,   make_tail,    bh_hf_fight,   CORES)                                               \
@@ -247,24 +248,26 @@ typedef struct bh_hf_runs {
  * BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
  * behind them its tail. Each part goes to its place in the output. A part has BH_HF_EXPORT_PART cells; on
  * a device it has as many as a block of threads has threads, each of which looks at one.
+ *
+ * BH_HF_PASS_ALL, of a device: the same in one pass, in whatever order, where there is room for all. A part has
+ * BH_HF_ALL_PART cells.
  */
 #define BH_HF_EXPORT_PART (1u << 17)
 #define BH_HF_EXPORT_PART_FAR 256u
+#define BH_HF_ALL_PART (8 * BH_HF_EXPORT_PART_FAR)
 
 typedef struct bh_hf_export {
     const bh_hf_geometry *geometry;
     uint64_t from;  /* the generation's number */
     uint64_t first; /* cell */
     uint64_t end;
-    uint64_t part; /* cells of a part */
-    uint64_t *
-        counts; /* count: receives the keys of each part; export: keys before each part. NULL: there is room for all,
-                         in whatever order, and `copied` is added up by all parts */
+    uint64_t part;    /* cells of a part */
+    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
     void *keys;
     void *values; /* NULL: keys only */
     uint64_t room;
     uint64_t stop;   /* set by the part that found no room for this cell, or by the last one */
-    uint64_t copied; /* set by that part */
+    uint64_t copied; /* set by that part; all: added up by all parts */
 } bh_hf_export;
 
 /* Cells of a generation. */

@@ -943,12 +943,18 @@ BH_FN void BH_HF(count_parts)(void *argument, uint64_t first, uint64_t count)
     BH_HF(read_parts)((bh_hf_export *)argument, first, count, 0);
 }
 
-/* The same where places of the output are taken one by one. */
-BH_FN void BH_HF(export_anywhere)(bh_hf_export *job, uint64_t part)
+BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
 {
-    uint64_t cell = job->first + part * job->part;
-    const uint64_t end = job->end - cell < job->part ? job->end : cell + job->part;
-    const uint64_t region = BH_HF(region_first)(job, cell);
+    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 1);
+}
+
+/* BH_HF_PASS_ALL. (It is for a device; cores run it for tests with a fake one.) */
+BH_FN void BH_HF(export_all)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_hf_export *const job = (bh_hf_export *)argument;
+    uint64_t cell = job->first + first * job->part;
+    const uint64_t rest = job->end - cell, region = BH_HF(region_first)(job, cell);
+    const uint64_t end = rest < count * job->part ? job->end : cell + count * job->part;
     unsigned char *key, *value;
 
     for (; cell < end; cell++) {
@@ -959,16 +965,6 @@ BH_FN void BH_HF(export_anywhere)(bh_hf_export *job, uint64_t part)
                 BH_HF(copy_pair)(job, to, key, value);
         }
     }
-}
-
-BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
-{
-    bh_hf_export *const job = (bh_hf_export *)argument;
-
-    if (job->counts)
-        BH_HF(read_parts)(job, first, count, 1);
-    for (; !job->counts && count; count--, first++)
-        BH_HF(export_anywhere)(job, first);
 }
 
 /* BH_HF_PASS_PLACES: the upper bits of a key's hash say where it is in every generation. */

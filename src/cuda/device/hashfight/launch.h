@@ -31,6 +31,7 @@ BH_LAUNCH_PASS(want, bh_hf_runs)
 
 BH_LAUNCH_PARTS(count_parts)
 BH_LAUNCH_PARTS(export_parts)
+BH_LAUNCH_PARTS(export_all)
 
 static int BH_DESIGN(launch_fold)(bh__gpu *gpu, void *job, uint64_t items)
 {

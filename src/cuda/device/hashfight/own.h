@@ -95,52 +95,100 @@ __global__ void BH_KERNEL(want)(bh_hf_runs *job, uint64_t items)
     bh_hf_tally(&job->wanting, wanted);
 }
 
-/* A part of the cells is a block's, each of whose threads looks at one cell: so neighbours read neighbours, and
- * write them. (Where a thread looked at 32 cells an export took 1.5 times as long.) */
-static __device__ __forceinline__ int BH_KERNEL(look_in)(const bh_hf_export *job, uint64_t cell,
-                                                         unsigned char **key, unsigned char **value)
+/* Finds the region of a block's first cell once, for region_first divides. */
+static __device__ __forceinline__ uint64_t BH_KERNEL(region)(const bh_hf_export *job,
+                                                             uint64_t first)
 {
-    static_assert(BH_HF_EXPORT_PART_FAR == BH_CUDA_BLOCK, "a cell for each thread");
     __shared__ uint64_t region;
 
     if (threadIdx.x == 0)
-        region = BH_HF(region_first)(job, cell);
+        region = BH_HF(region_first)(job, first);
     __syncthreads();
+    return region;
+}
+
+/* A part of the cells is a block's, each of whose threads looks at one cell: so neighbours read neighbours, and write
+ * them. */
+static __device__ __forceinline__ int BH_KERNEL(look_in)(const bh_hf_export *job,
+                                                         unsigned char **key, unsigned char **value)
+{
+    static_assert(BH_HF_EXPORT_PART_FAR == BH_CUDA_BLOCK, "a cell for each thread");
+    const uint64_t block = job->first + blockIdx.x * (uint64_t)BH_CUDA_BLOCK;
+    const uint64_t region = BH_KERNEL(region)(job, block), cell = block + threadIdx.x;
+
     return cell < job->end && BH_HF(look_in)(job, cell, region, key, value);
 }
 
 __global__ void BH_KERNEL(count_parts)(bh_hf_export *job)
 {
     unsigned char *key, *value;
-    const int count =
-        __syncthreads_count(BH_KERNEL(look_in)(job, job->first + bh_hf_thread(), &key, &value));
+    const int count = __syncthreads_count(BH_KERNEL(look_in)(job, &key, &value));
 
     if (threadIdx.x == 0)
         job->counts[blockIdx.x] = (uint64_t)count;
 }
 
-/* A block takes its part's places, or they are those behind the pairs that have been counted. */
 __global__ void BH_KERNEL(export_parts)(bh_hf_export *job)
 {
     typedef cub::BlockScan<uint32_t, BH_CUDA_BLOCK> scan;
     __shared__ typename scan::TempStorage scanning;
-    __shared__ uint64_t places;
-    const uint64_t cell = job->first + bh_hf_thread();
     unsigned char *key, *value;
-    const int live = BH_KERNEL(look_in)(job, cell, &key, &value);
-    uint32_t before, all;
+    const int live = BH_KERNEL(look_in)(job, &key, &value);
+    uint32_t before;
     uint64_t to;
 
-    scan(scanning).ExclusiveSum((uint32_t)live, before, all);
-    if (threadIdx.x == 0)
-        places = job->counts ? job->counts[blockIdx.x] : bh_take64(&job->copied, all);
-    __syncthreads();
-    to = places + before;
-    if (live && to < job->room) {
+    scan(scanning).ExclusiveSum((uint32_t)live, before);
+    to = job->counts[blockIdx.x] + before;
+    if (!live || to > job->room)
+        return;
+    if (to < job->room) {
         BH_HF(copy_pair)(job, to, key, value);
-    } else if (live && to == job->room && job->counts) {
-        job->stop = cell;
+    } else {
+        job->stop = job->first + bh_hf_thread();
         job->copied = to;
+    }
+}
+
+/* The cells of a part lie before the threads of its block row by row, so that each thread has some on their way at once,
+ * and the block takes places of the output once. Each warp writes its pairs of a row side by side. */
+__global__ void BH_KERNEL(export_all)(bh_hf_export *job)
+{
+    enum { ROWS = BH_HF_ALL_PART / BH_CUDA_BLOCK, WARPS = BH_CUDA_BLOCK / 32 };
+    __shared__ uint32_t counts[WARPS];
+    __shared__ uint64_t places;
+    const uint64_t first = job->first + blockIdx.x * (uint64_t)BH_HF_ALL_PART;
+    const uint64_t region = BH_KERNEL(region)(job, first), end = job->end;
+    const uint32_t below = (1u << threadIdx.x % 32) - 1, warp = threadIdx.x / 32;
+    unsigned char *key[ROWS], *value[ROWS];
+    uint32_t live[ROWS], count = 0, i;
+    uint64_t to;
+
+#pragma unroll
+    for (i = 0; i < ROWS; i++) {
+        const uint64_t cell = first + i * BH_CUDA_BLOCK + threadIdx.x;
+        const int is_live = cell < end && BH_HF(look_in)(job, cell, region, &key[i], &value[i]);
+
+        live[i] = __ballot_sync(0xffffffffu, is_live);
+        count += __popc(live[i]);
+    }
+    if (threadIdx.x % 32 == 0)
+        counts[warp] = count;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (count = 0, i = 0; i < WARPS; i++)
+            count += counts[i];
+        places = bh_take64(&job->copied, count);
+    }
+    __syncthreads();
+    for (to = places, i = 0; i < warp; i++)
+        to += counts[i];
+#pragma unroll
+    for (i = 0; i < ROWS; i++) {
+        const uint64_t own = to + __popc(live[i] & below);
+
+        if ((live[i] >> threadIdx.x % 32 & 1) && own < job->room)
+            BH_HF(copy_pair)(job, own, key[i], value[i]);
+        to += __popc(live[i]);
     }
 }
 
