@@ -829,7 +829,7 @@ BH_FN void BH_ST(front_of)(bh__slice *shared, uint32_t kind, int turnover, int b
     BH_ST(front_state) f;
 
     BH_ST(begin_front)(&f, shared, kind, turnover);
-    if (by_words && !shared->absent && !shared->listed)
+    if (by_words && !shared->absent && !shared->listed && f.total >= BH_ST_WORDS_LEAST)
         first = BH_ST(look_by_words)(&f);
     for (; first < f.total; first = end) {
         const uint32_t before = f.visits.count;

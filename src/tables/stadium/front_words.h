@@ -50,6 +50,12 @@
  */
 #define BH_ST_ENTRY_PART 56
 
+/* Elements of a slice that goes by words, at least: in fewer, a group that is on its way for 27 turns loses more than it
+ * gains. A build for tests may have slices of fewer. */
+#ifndef BH_ST_WORDS_LEAST
+#define BH_ST_WORDS_LEAST 512u
+#endif
+
 /* How many turns after its hash a group takes each step; and how many turns it is on its way. */
 enum {
     BH_ST_TURN_FETCH = 1,
