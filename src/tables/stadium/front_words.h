@@ -1,10 +1,10 @@
 /*
- * Stadium hashing, the front's lookups where no key has been erased, of slices without a list: by the first words of paths. An include-template that
- * front_board.h includes; see there.
+ * Stadium hashing, the front's lookups where no key has been erased, of slices without a list: by the first words of
+ * paths. An include-template that front_board.h includes; see there.
  *
- * Most keys that are there are in the first word of their path, and most paths of absent keys end in it. A word is looked at with
- * a fraction of what a line takes: eight words fill one vector, or two. So lookups go through words first, and through
- * the lines of the board as other operations do only where the first word does not tell:
+ * Most keys that are there are in the first word of their path, and most paths of absent keys end in it. Looking at a
+ * word costs a fraction of looking at a line: eight words fill one vector, or two. So lookups go through words first,
+ * and through the lines of the board, as other operations do, only where the first word does not tell:
  *
  *     pass over     does                                                                                        keys
  *     keys          aim:     where the first word of each path is; its line of the board is asked for           all
