@@ -38,14 +38,15 @@
  *     BH_DESIGN(look_at)       looks at a group's lines, one by one; asks for those of another group
  *     BH_DESIGN(judge)         tells with vectors what was seen: which keys were found, and which are open
  *     BH_DESIGN(try_change)    tries another operation on one key in round 0
- *     BH_DESIGN(tries_again)   whether there is a round 1
- *     BH_DESIGN(try_again)     tries any operation on one key in round 1
+ *     BH_DESIGN(look_again)    looks at both lines of a group of lookups in round 1
+ *     BH_DESIGN(tries_again)   whether there is a round 1 of other operations
+ *     BH_DESIGN(try_again)     tries one of these on one key in round 1
  *     BH_DESIGN(begin_left)    begins an operation in the window that round 0 or 1 has left
  *
  * A design whose keys lie in chains of lines (BH_DESIGN_FOLLOWS) has no round 1: operations that go on join a trail
  * (front_trail.h). Its look_at takes the first line of a chain. Its judge leaves in onward[i] of what was seen what `follow`
  * needs of key i's line, and answers BH_FRONT_AGAIN in *open where a writer was at work. Its try_change answers NEXT where
- * the operation goes on, at another line or at the same. Instead of tries_again and try_again it defines
+ * the operation goes on, at another line or at the same. Instead of look_again, tries_again and try_again it defines
  *
  *     BH_DESIGN(look_at_lines) look_at, of any eight lines
  *     BH_DESIGN(follow)        the lines that come behind those, from what `onward` has
@@ -330,12 +331,16 @@ BH_FN uint32_t BH_DESIGN(change_all)(bh__slice *shared, const BH_OF_DESIGN(front
 BH_FN void BH_DESIGN(gather)(const bh__slice *slice, const uint16_t *list, uint32_t first,
                              uint32_t total, BH_DESIGN(group) *group)
 {
+    const uint32_t members = total - first;
     uint32_t i;
 
-    for (i = 0; i < BH_FRONT_GROUP; i++) {
-        group->names[i] = list[first + i < total ? first + i : total - 1];
+    if (members >= BH_FRONT_GROUP)
+        __builtin_memcpy(group->names, list + first, sizeof group->names);
+    else
+        for (i = 0; i < BH_FRONT_GROUP; i++)
+            group->names[i] = list[i < members ? first + i : total - 1];
+    for (i = 0; i < BH_FRONT_GROUP; i++)
         group->keys[i] = ((const BH_KEY *)slice->keys)[group->names[i]];
-    }
 }
 
 /* Tries an operation in a round. */
@@ -350,37 +355,59 @@ BH_FN bh_answer BH_DESIGN(try)(bh__slice *slice, BH_DESIGN(op) *op, const BH_OF_
     return BH_DESIGN(try_change)(slice, op, aims, i, key, at, kind);
 }
 
-/* A round of the elements that the list names: 0 of changes, 1 of all kinds. Answers how many are left in it. Few
- * elements come to round 1, so there is one text for all kinds. */
+/* The groups of a list that are on their way in a ring: how many elements have been gathered, have taken aim, and have
+ * had their lines asked for. */
+typedef struct BH_DESIGN(listed) {
+    BH_DESIGN(group) ring[BH_FRONT_RING];
+    uint32_t gathered;
+    uint32_t aimed;
+    uint32_t asked;
+} BH_DESIGN(listed);
+
+/* Brings the groups behind the one that begins with element `first` of the list as far as they should be when that one is
+ * looked at; answers that one. `to_write` and `values` as in ask_all. */
+BH_FN const BH_DESIGN(group) *BH_DESIGN(come_to)(BH_DESIGN(listed) *on, const bh__slice *slice,
+                                                 const BH_OF_DESIGN(front) *front,
+                                                 const uint16_t *list, uint32_t first,
+                                                 uint32_t total, uint32_t round, int to_write,
+                                                 int values, int far)
+{
+    for (; on->gathered < total && on->gathered <= first + (BH_FRONT_AHEAD + 2) * BH_FRONT_GROUP;
+         on->gathered += BH_FRONT_GROUP)
+        BH_DESIGN(gather)(slice, list, on->gathered, total,
+                          &on->ring[bh_front_place(on->gathered)]);
+    for (; on->aimed < total && on->aimed <= first + (BH_FRONT_AHEAD + 1) * BH_FRONT_GROUP;
+         on->aimed += BH_FRONT_GROUP) {
+        BH_DESIGN(group) *const aiming = &on->ring[bh_front_place(on->aimed)];
+
+        BH_DESIGN(aim)(front, aiming->keys, round, &aiming->aims);
+    }
+    for (; on->asked < total && on->asked <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
+         on->asked += BH_FRONT_GROUP)
+        BH_DESIGN(ask_all)(&on->ring[bh_front_place(on->asked)].aims, round, to_write, values, far);
+    return &on->ring[bh_front_place(first)];
+}
+
+/* A round of the elements that the list names, which change. Answers how many are left in it. Few elements come to round
+ * 1, so there is one text for all kinds. */
 BH_FN uint32_t BH_DESIGN(try_listed)(bh__slice *shared, const BH_OF_DESIGN(front) *front,
                                      uint32_t kind, uint32_t round, uint16_t *list, uint32_t total)
 {
-    BH_DESIGN(group) ring[BH_FRONT_RING];
+    BH_DESIGN(listed) on;
     bh__slice slice = *shared;
-    const int values = kind == BH_FIND ? slice.values_out != 0 : !BH_OP_ERASES(kind);
+    const int values = !BH_OP_ERASES(kind);
     const int far = (slice.hints & BH_HINT_FAR) != 0;
     BH_DESIGN(changes) trail;
-    uint32_t gathered = 0, aimed = 0, asked = 0, first, count = 0, i;
+    uint32_t first, count = 0, i;
 
+    on.gathered = on.aimed = on.asked = 0;
     BH_DESIGN(begin_changes)(&trail);
     for (first = 0; first < total; first += BH_FRONT_GROUP) {
-        const BH_DESIGN(group) *const looking = &ring[bh_front_place(first)];
+        const BH_DESIGN(group) *const looking =
+            BH_DESIGN(come_to)(&on, &slice, front, list, first, total, round, 1, values, far);
 
-        for (; gathered < total && gathered <= first + (BH_FRONT_AHEAD + 2) * BH_FRONT_GROUP;
-             gathered += BH_FRONT_GROUP)
-            BH_DESIGN(gather)(&slice, list, gathered, total, &ring[bh_front_place(gathered)]);
-        for (; aimed < total && aimed <= first + (BH_FRONT_AHEAD + 1) * BH_FRONT_GROUP;
-             aimed += BH_FRONT_GROUP) {
-            BH_DESIGN(group) *const aiming = &ring[bh_front_place(aimed)];
-
-            BH_DESIGN(aim)(front, aiming->keys, round, &aiming->aims);
-        }
-        for (; asked < total && asked <= first + BH_FRONT_AHEAD * BH_FRONT_GROUP;
-             asked += BH_FRONT_GROUP)
-            BH_DESIGN(ask_all)(&ring[bh_front_place(asked)].aims, round, kind != BH_FIND, values,
-                               far);
         if (!round && far && first + BH_FRONT_GROUP < total)
-            BH_DESIGN(own)(&ring[bh_front_place(first + BH_FRONT_GROUP)].aims, values);
+            BH_DESIGN(own)(&on.ring[bh_front_place(first + BH_FRONT_GROUP)].aims, values);
         for (i = 0; i < BH_FRONT_GROUP && first + i < total; i++) {
             const uint32_t at = looking->names[i];
             BH_DESIGN(op) op;
@@ -415,6 +442,53 @@ BH_FN_RARE uint32_t BH_DESIGN(try_again_all)(bh__slice *slice, const BH_OF_DESIG
     return BH_DESIGN(try_listed)(slice, front, kind, 1, list, total);
 }
 
+/* Writes the answers of a group of lookups from a list, whose first `members` keys are elements. */
+BH_FN void BH_DESIGN(answer_listed)(const bh__slice *slice, const uint16_t *names, uint32_t members,
+                                    uint32_t found, const BH_VALUE *values)
+{
+    BH_VALUE *const to = BH_VALUE_BYTES ? (BH_VALUE *)slice->values_out : 0;
+    const uint64_t outcomes = bh_front_outcomes(found);
+    uint8_t each[BH_FRONT_GROUP];
+    uint32_t i;
+
+    if (slice->outcomes) {
+        __builtin_memcpy(each, &outcomes, BH_FRONT_GROUP);
+        for (i = 0; i < members; i++)
+            slice->outcomes[names[i]] = each[i];
+    }
+    if (to && found == BH_FRONT_ALL)
+        for (i = 0; i < members; i++)
+            to[names[i]] = values[i];
+    else if (to)
+        for (found &= (1u << members) - 1; found; found &= found - 1)
+            to[names[bh_first(found)]] = values[bh_first(found)];
+}
+
+/* Round 1 of the lookups that the list names. Answers how many are left in it. */
+BH_FN_RARE uint32_t BH_DESIGN(look_again_all)(const bh__slice *shared,
+                                              const BH_OF_DESIGN(front) *front, uint16_t *list,
+                                              uint32_t total)
+{
+    const bh__slice slice = *shared;
+    const int wants = slice.values_out != 0, far = (slice.hints & BH_HINT_FAR) != 0;
+    BH_DESIGN(listed) on;
+    BH_VALUE values[BH_FRONT_GROUP];
+    uint32_t first, count = 0, found, open;
+
+    on.gathered = on.aimed = on.asked = 0;
+    for (first = 0; first < total; first += BH_FRONT_GROUP) {
+        const BH_DESIGN(group) *const looking =
+            BH_DESIGN(come_to)(&on, &slice, front, list, first, total, 1, 0, wants, far);
+        const uint32_t members = total - first < BH_FRONT_GROUP ? total - first : BH_FRONT_GROUP;
+
+        found = BH_DESIGN(look_again)(&looking->aims, looking->keys, wants, values, &open);
+        BH_DESIGN(answer_listed)(&slice, looking->names, members, found, values);
+        for (open &= (1u << members) - 1; open; open &= open - 1)
+            list[count++] = looking->names[bh_first(open)];
+    }
+    return count;
+}
+
 #ifdef BH_DESIGN_ROOM_ROUNDS
 #include "cpu/front_room.h"
 #endif
@@ -430,7 +504,9 @@ BH_FN uint32_t BH_DESIGN(run_again)(bh__slice *slice, const BH_OF_DESIGN(front) 
         count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, count);
     else
 #endif
-        if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
+        if (count >= BH_FRONT_AGAIN_LEAST && kind == BH_FIND)
+        count = BH_DESIGN(look_again_all)(slice, front, list, count);
+    else if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
         count = BH_DESIGN(try_again_all)(slice, front, kind, list, count);
 #ifdef BH_DESIGN_ROOM_ROUNDS
     for (round++; round <= BH_DESIGN_ROOM_ROUNDS && count >= BH_FRONT_AGAIN_LEAST &&

@@ -208,13 +208,51 @@ BH_FN uint32_t BH_DY(judge)(const bh_dy_aims *aims, const BH_KEY *keys, int want
     return gone ^ BH_FRONT_ALL;
 }
 
+/* Looks for a group's keys in their other buckets, and for those that are not there at home. Answers a bit for each key, 1
+ * where it was found, and its value is in values[i]. *open receives BH_FRONT_ALL where a writer was at work in one of the
+ * buckets, else 0. The other bucket is compared again behind the look at home, so of a key that is in neither both were seen at
+ * one instant: it has not moved meanwhile. A key that is in its other bucket need not be looked for at home: while a move has
+ * it in both, the bucket that it leaves is locked. */
+BH_FN uint32_t BH_DY(look_again)(const bh_dy_aims *aims, const BH_KEY *keys, int wants,
+                                 BH_VALUE *values, uint32_t *open)
+{
+    uint64_t changes = 0, locks = 0;
+    uint32_t found = 0, i;
+
+#pragma GCC unroll 8
+    for (i = 0; i < BH_FRONT_GROUP; i++) {
+        const uint64_t home = aims->line[0][i], other = aims->line[1][i];
+        BH_DY(view) seen, at_home = {0, 0};
+        uint32_t match;
+        uint64_t line = other;
+
+        (void)BH_DY(look)(other, keys[i], &seen);
+        match = seen.match;
+        if (!match) {
+            (void)BH_DY(look)(home, keys[i], &at_home);
+            locks |= at_home.meta;
+            match = at_home.match;
+            line = match ? home : other;
+        }
+        if (BH_VALUE_BYTES && (wants || !BH_APART))
+            values[i] = BH_LOAD_VALUE(BH_DY(value_of)(line, match | BH_DY_NO_SLOT));
+        if (!seen.match)
+            changes |= bh_load64(bh_dy_at(home)) ^ at_home.meta;
+        locks |= seen.meta;
+        changes |= bh_load64(bh_dy_at(other)) ^ seen.meta;
+        found |= (uint32_t)(match != 0) << i;
+    }
+    *open = changes || (locks & BH_DY_LOCK) ? BH_FRONT_ALL : 0;
+    return found & ~*open;
+}
+
 /* Whether guests of full homes go home first, to make room for new keys: keys come and go in this table. */
 BH_FN int BH_DY(evicts)(const bh__slice *slice, uint32_t kind)
 {
     return BH_OP_INSERTS(kind) && (slice->hints & BH_HINT_TURNOVER) != 0;
 }
 
-/* Whether a second round is worth while. A new key without room is refused at home by the window; and where buckets do not tell
+/* Whether a second round of changes is worth while. A new key without room is refused at home by the window; and where buckets do not tell
  * which of their slots have guests, the window sends these home. */
 BH_FN int BH_DY(tries_again)(const bh__slice *slice, uint32_t kind)
 {
@@ -222,25 +260,17 @@ BH_FN int BH_DY(tries_again)(const bh__slice *slice, uint32_t kind)
                                                     BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN));
 }
 
-/* One try of an operation in both buckets. Searches for a path are left to the window, too. */
+/* One try of a change in both buckets. Searches for a path are left to the window, too. */
 BH_FN bh_answer BH_DY(try_again)(bh__slice *slice, BH_DY(op) *op, const bh_dy_aims *aims,
                                  uint32_t i, BH_KEY key, uint32_t at, uint32_t kind)
 {
     const uint32_t hints = slice->hints;
-    BH_DY(view) view;
     bh_region next;
     bh_answer answer;
 
     BH_DY(begin_home)(op, key, at, kind, (uint32_t)aims->counter[i]);
     op->home = aims->line[0][i];
     op->state = BH_DY_OTHER;
-    if (kind == BH_FIND) {
-        if (!BH_DY(look)(op->home, key, &view))
-            return BH_RETRY;
-        op->from = view.meta;
-        op->looks = 1; /* the values have been asked for, too */
-        return BH_DY(step_find)(slice, op, aims->line[view.match ? 0 : 1][i], &next);
-    }
     slice->hints |= BH_HINT_LATER;
     answer = BH_DY(step_other)(slice, op, kind, aims->line[1][i], &next);
     slice->hints = hints;
