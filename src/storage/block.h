@@ -1,7 +1,7 @@
 /*
  * A block: memory of one part of a table that can grow in place.
  *
- * Except for the smallest blocks, more address space is reserved than memory is committed:
+ * Except for small blocks, more address space is reserved than memory is committed:
  *
  *     memory                committed                reserved
  *     |=====================|........................|
@@ -20,9 +20,9 @@
 typedef struct bh__memory {
     bh_system system;
     bh_pages pages;
-    uint8_t
-        of_device; /* it is a GPU's: a block is allocated and freed as a whole, so nothing is reserved
-                    * beyond its size, and only the GPU's backend can read, clear or copy it */
+    uint8_t of_device; /* it is a GPU's: only the GPU's backend can read, clear or copy it */
+    uint64_t
+        room_least; /* of a GPU's: blocks of so many bytes and more can grow in place; 0: none can */
 } bh__memory;
 
 typedef struct bh__block {

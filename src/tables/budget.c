@@ -91,19 +91,19 @@ bh_status bh__table_extend(bh_table *table, bh__block *block, uint64_t used, uin
     status = bh__check_budget(table, BH_TIER_NEAR, kept, committed);
     if (status)
         return status;
-    if (!bh__block_extend(block, &backend->memory, bytes, &moving)) {
-        if (!moving || !bh__block_create(&larger, &backend->memory, bytes))
+    if (!bh__block_extend(block, &backend->growing, bytes, &moving)) {
+        if (!moving || !bh__block_create(&larger, &backend->growing, bytes))
             return bh__fail(BH_ERR_MEMORY,
                             "the system gave no memory to grow a table of %llu bytes by %llu",
                             (unsigned long long)table->bytes[BH_TIER_NEAR],
                             (unsigned long long)(committed - block->committed));
         if (!backend->copy(backend, &larger, block, used, BH_TRY)) {
-            bh__block_destroy(&larger, &backend->memory);
+            bh__block_destroy(&larger, &backend->growing);
             return bh__fail(BH_ERR_DEVICE,
                             "the GPU refused to copy a part of the table; no key has moved");
         }
         bh__note_peak(table, larger.committed);
-        bh__block_destroy(block, &backend->memory);
+        bh__block_destroy(block, &backend->growing);
         *block = larger;
     }
     table->bytes[BH_TIER_NEAR] = kept + block->committed;
@@ -121,8 +121,8 @@ void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes)
     if (!bh__block_bytes(bytes, &rounded) || rounded >= block->committed)
         return;
     if (!bh__on_device(backend)) {
-        bh__block_shrink(block, &backend->memory, bytes);
-    } else if (bh__block_create(&smaller, &backend->memory, bytes)) {
+        bh__block_shrink(block, &backend->growing, bytes);
+    } else if (bh__block_create(&smaller, &backend->growing, bytes)) {
         bh__note_peak(table, smaller.committed);
         if (backend->copy(backend, &smaller, block, bytes, BH_TRY)) {
             bh__block larger = *block;
@@ -130,7 +130,7 @@ void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes)
             *block = smaller;
             smaller = larger;
         }
-        bh__block_destroy(&smaller, &backend->memory);
+        bh__block_destroy(&smaller, &backend->growing);
     }
     table->bytes[BH_TIER_NEAR] = kept + block->committed;
 }

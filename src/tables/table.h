@@ -173,8 +173,10 @@ typedef struct bh__slice {
  *                 EACH   each item by a thread of its own
  *                 ALONE  all of them by one thread; behind the pointer to the descriptor is one
  *                        to a bh__scratch, which is BH_DESIGN_SCRATCH bytes of fast memory then
- *                 SPARSE as EACH, where few items have anything to do: a device asks
- *                        BH_DESIGN(text_wants)(argument, item) first
+ *                 SPARSE as EACH, where few of an item's parts have anything to do, of 16 at most: a device asks
+ *                        BH_DESIGN(text_wants)(argument, item) for a bit for each that has, runs
+ *                        BH_DESIGN(text_part)(argument, item, part) for it, and hands what these answer, added
+ *                        up, to BH_DESIGN(text_sum)(argument, sum)
  *                 PARTS  each item, a part of buckets that is copied out (copy_out.h), by a block of
  *                        threads; text is export_parts, from tables/copy_parts.h
  *                 OWN    in a way of its own, which the design's part of the backend has
@@ -307,8 +309,11 @@ typedef enum bh__need {
 struct bh__backend {
     bh_system system;
     bh__memory memory; /* near memory, in which tables lie */
-    bh__memory host;   /* the host's; on cores the same as `memory` */
-    bh__memory far; /* the host's where a GPU reads and writes it in place: pinned, and not zeroed
+    bh__memory
+        growing; /* the same, for blocks that are to grow: where a GPU can extend large ones in place it
+                         * takes longer to create and to destroy them. On cores the same as `memory` */
+    bh__memory host; /* the host's; on cores the same as `memory` */
+    bh__memory far;  /* the host's where a GPU reads and writes it in place: pinned, and not zeroed
                         * again when it has been used. On cores the same as `memory` */
     uint64_t far_most; /* how much of it a table may have that names no budget; 0: the GPU cannot
                         * reach the host's memory */

@@ -50,6 +50,8 @@ typedef struct allocation {
     bh__gpu *gpu;   /* who took or pinned it; NULL: it was given back */
     bool pinned;
     bool there; /* the lane has come to it */
+    uint64_t
+        room; /* bytes of address space, of which the first `bytes` have memory; 0: it was allocated */
 } allocation;
 
 typedef struct request {
@@ -141,14 +143,15 @@ static allocation *allocation_at(const void *memory)
     const unsigned char *at = memory;
 
     for (uint32_t i = 0; i < allocations; i++)
-        if (at >= list[i].memory && at < list[i].memory + list[i].bytes)
+        if (at >= list[i].memory &&
+            at < list[i].memory + (list[i].room ? list[i].room : list[i].bytes))
             return &list[i];
     return NULL;
 }
 
 static void unmap(allocation *a)
 {
-    munmap(a->memory, a->bytes);
+    munmap(a->memory, a->room ? a->room : a->bytes);
     *a = list[--allocations];
 }
 
@@ -311,7 +314,7 @@ static int allocate_in(bh__gpu *gpu, uint64_t bytes, bool pinned, void **memory)
     /* The fewer pages, the sooner memory is opened and closed. */
     if (!pinned && pages >= HUGE_PAGE)
         (void)madvise(mapped, pages, MADV_HUGEPAGE);
-    list[allocations++] = (allocation){mapped, pages, gpu, pinned, pinned};
+    list[allocations++] = (allocation){mapped, pages, gpu, pinned, pinned, 0};
     *memory = r.to = mapped;
     if (!pinned) {
         used += pages;
@@ -348,6 +351,55 @@ static int release(bh__gpu *gpu, void *memory)
     return end();
 }
 
+/* Address space with memory under its beginning: bytes of the allocation, room of address space. */
+static int reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
+{
+    const uint64_t pages = (bytes + 4095) / 4096 * 4096;
+    void *mapped;
+
+    if (!begin(gpu))
+        return FAILED;
+    if (allocations == ALLOCATIONS_MOST ||
+        (mapped = mmap(NULL, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                       0)) == MAP_FAILED) {
+        end();
+        return NO_MEMORY;
+    }
+    list[allocations++] = (allocation){mapped, 0, gpu, false, true, pages};
+    *memory = mapped;
+    return end();
+}
+
+static int back(bh__gpu *gpu, void *at, uint64_t bytes)
+{
+    const uint64_t told_most = number("BULKHASH_FAKE_MEMORY"),
+                   most = told_most ? told_most : MEMORY;
+    unsigned char *const first = at;
+    allocation *a = list;
+    uint64_t more;
+
+    if (!begin(gpu))
+        return FAILED;
+    while (a < list + allocations &&
+           !(a->room && first >= a->memory && first < a->memory + a->room))
+        a++;
+    if (a == list + allocations)
+        return end(); /* it was allocated */
+    if (a->gpu != gpu || first != a->memory + a->bytes || bytes > a->room - a->bytes)
+        abort();
+    more = (bytes + 4095) / 4096 * 4096;
+    if (used + more > most) {
+        end();
+        return NO_MEMORY;
+    }
+    mprotect(first, more, PROT_READ | PROT_WRITE);
+    memset(first, 0xdd, more); /* nobody promised zeros */
+    mprotect(first, more, PROT_NONE);
+    a->bytes += more;
+    used += more;
+    return end();
+}
+
 static int release_pinned(bh__gpu *gpu, void *memory)
 {
     allocation *a;
@@ -378,7 +430,7 @@ static int pin(bh__gpu *gpu, void *memory, uint64_t bytes)
         end();
         return NO_MEMORY;
     }
-    list[allocations++] = (allocation){memory, bytes, gpu, false, true};
+    list[allocations++] = (allocation){memory, bytes, gpu, false, true, 0};
     mprotect(memory, bytes, PROT_NONE);
     return end();
 }
@@ -1113,6 +1165,9 @@ bh__cuda_module bh__cuda_module_1 = {
     .close = close_gpu,
     .allocate = allocate,
     .release = release,
+    .room_least = 1u << 16,
+    .reserve = reserve,
+    .back = back,
     .allocate_pinned = allocate_pinned,
     .release_pinned = release_pinned,
     .can_pin = can_pin,

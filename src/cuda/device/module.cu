@@ -24,6 +24,9 @@ static int count(int *devices)
 #define POOL_KEEPS (256ull << 20)
 #define POOL_KEEPS_OF 16
 
+/* Of smaller blocks that grow the pool mostly has what it needs, from blocks that were smaller still. */
+#define ROOM_LEAST (32ull << 20)
+
 static void close(bh__gpu *gpu)
 {
     on_device here(gpu->device);
@@ -139,7 +142,10 @@ static int allocate(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memor
 static int release(bh__gpu *gpu, void *memory)
 {
     on_device here(gpu->device);
+    int error;
 
+    if (bh__gpu_give_room(gpu, memory, &error))
+        return error;
     return here.error ? here.error : (int)cudaFreeAsync(memory, gpu->stream);
 }
 
@@ -662,6 +668,9 @@ const bh__cuda_module bh__cuda_module_1 = {
     .close = close,
     .allocate = allocate,
     .release = release,
+    .room_least = ROOM_LEAST,
+    .reserve = bh__gpu_reserve,
+    .back = bh__gpu_back,
     .allocate_pinned = allocate_pinned,
     .release_pinned = release_pinned,
     .can_pin = can_pin,

@@ -72,16 +72,24 @@ static void *take_kept(bh__cuda *cuda, uint64_t *bytes)
     return memory;
 }
 
+/* Gives back what is kept; answers whether it was anything. */
+static int give_kept(bh__cuda *cuda)
+{
+    uint64_t bytes;
+    void *kept = take_kept(cuda, &bytes);
+
+    if (kept)
+        (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
+    return kept != NULL;
+}
+
 int bh__cuda_allocate(bh__cuda *cuda, bh__memory_of of, uint64_t bytes, void **memory)
 {
     int error = cuda->module->allocate(cuda->gpu, of, bytes, memory);
-    uint64_t kept_bytes;
-    void *kept = error ? take_kept(cuda, &kept_bytes) : NULL;
 
-    if (!kept)
-        return error;
-    (void)bh__cuda_note(cuda, cuda->module->release(cuda->gpu, kept));
-    return cuda->module->allocate(cuda->gpu, of, bytes, memory);
+    if (error && give_kept(cuda))
+        error = cuda->module->allocate(cuda->gpu, of, bytes, memory);
+    return error;
 }
 
 /* Lack of memory is no failure of the GPU. */
@@ -106,6 +114,28 @@ static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
 
     (void)pages;
     return cuda->module->fill(cuda->gpu, memory, 0, bytes);
+}
+
+/* Memory with address space behind it, if it is large. What the block wants first is address space for more than its
+ * memory, and if it gets none, just its memory. */
+static void *reserve_growing(void *state, uint64_t bytes)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    void *memory;
+
+    if (bytes >= cuda->module->room_least && !cuda->module->reserve(cuda->gpu, bytes, &memory))
+        return memory;
+    return reserve(state, bytes);
+}
+
+static int commit_growing(void *state, void *memory, uint64_t bytes, bh_pages pages)
+{
+    bh__cuda *cuda = (bh__cuda *)state;
+    int error = cuda->module->back(cuda->gpu, memory, bytes);
+
+    if (error && give_kept(cuda))
+        error = cuda->module->back(cuda->gpu, memory, bytes);
+    return error ? error : commit(state, memory, bytes, pages);
 }
 
 static int decommit(void *state, void *memory, uint64_t bytes)
@@ -599,6 +629,10 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->memory.system.decommit = decommit;
     b->memory.system.unreserve = unreserve;
     b->memory.system.page_bytes = page_bytes;
+    b->growing = b->memory;
+    b->growing.room_least = cuda->module->room_least;
+    b->growing.system.reserve = reserve_growing;
+    b->growing.system.commit = commit_growing;
     b->far = b->memory;
     b->far.system.reserve = reserve_far;
     b->far.system.commit = commit_far;

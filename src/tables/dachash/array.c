@@ -114,19 +114,19 @@ bh_status bh__da_lay_out(bh__da_table *t, uint64_t buckets)
     status = bh__check_budget(table, BH_TIER_NEAR, 0, bytes + stack);
     if (status)
         return status;
-    if (!bh__block_create(&array, &backend->memory, bytes))
+    if (!bh__block_create(&array, &backend->growing, bytes))
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                         (unsigned long long)(bytes + stack));
-    bh__block_touch(&array, &backend->executor, &backend->memory, 0, array.committed);
-    if (!bh__block_create(&nodes, &backend->memory, stack)) {
-        bh__block_destroy(&array, &backend->memory);
+    bh__block_touch(&array, &backend->executor, &backend->growing, 0, array.committed);
+    if (!bh__block_create(&nodes, &backend->growing, stack)) {
+        bh__block_destroy(&array, &backend->growing);
         return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                         (unsigned long long)(bytes + stack));
     }
-    bh__block_touch(&nodes, &backend->executor, &backend->memory, 0, nodes.committed);
+    bh__block_touch(&nodes, &backend->executor, &backend->growing, 0, nodes.committed);
     bh__note_peak(table, array.committed + nodes.committed);
-    bh__block_destroy(&t->buckets, &backend->memory);
-    bh__block_destroy(&t->nodes, &backend->memory);
+    bh__block_destroy(&t->buckets, &backend->growing);
+    bh__block_destroy(&t->nodes, &backend->growing);
     t->buckets = array;
     t->nodes = nodes;
     t->geometry = g;

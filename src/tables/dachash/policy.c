@@ -110,8 +110,8 @@ static void destroy(bh_table *table)
 {
     const bh_system *system = &table->backend->system;
 
-    bh__block_destroy(&bh__da_of(table)->buckets, &table->backend->memory);
-    bh__block_destroy(&bh__da_of(table)->nodes, &table->backend->memory);
+    bh__block_destroy(&bh__da_of(table)->buckets, &table->backend->growing);
+    bh__block_destroy(&bh__da_of(table)->nodes, &table->backend->growing);
     system->release(system->state, table, sizeof(bh__da_table));
 }
 

@@ -117,7 +117,7 @@ static void destroy(bh_table *table)
     const bh_system *system = &table->backend->system;
     bh__scratch *scratch = &bh__dy_of(table)->scratch;
 
-    bh__dy_destroy_blocks(bh__dy_of(table)->block, &table->backend->memory);
+    bh__dy_destroy_blocks(bh__dy_of(table)->block, &table->backend->growing);
     if (scratch->memory)
         system->release(system->state, scratch->memory, scratch->bytes);
     system->release(system->state, table, sizeof(bh__dy_table));

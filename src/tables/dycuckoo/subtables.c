@@ -62,14 +62,14 @@ static bh_status make_blocks(const bh_table *table, uint64_t buckets, bh_dy_geom
     for (i = 0; i < BH_DY_SUBTABLES_MOST; i++)
         block[i].memory = 0;
     for (i = 0; i < d; i++) {
-        if (!bh__block_create(&block[i], &backend->memory, subtable_bytes)) {
-            bh__dy_destroy_blocks(block, &backend->memory);
+        if (!bh__block_create(&block[i], &backend->growing, subtable_bytes)) {
+            bh__dy_destroy_blocks(block, &backend->growing);
             return bh__fail(BH_ERR_MEMORY, "the system gave no memory for a table of %llu bytes",
                             (unsigned long long)*bytes);
         }
         /* Touched before the next block is created: in what the system says it still has, only touched
          * memory is missing. */
-        bh__block_touch(&block[i], &backend->executor, &backend->memory, 0, block[i].committed);
+        bh__block_touch(&block[i], &backend->executor, &backend->growing, 0, block[i].committed);
         g->subtable[i].lines = (uint64_t)(uintptr_t)block[i].memory;
         g->subtable[i].doublings = doublings;
         g->subtable[i].mask = (1ull << doublings) - 1;
@@ -88,7 +88,7 @@ static void replace_blocks(bh__dy_table *t, const bh_dy_geometry *g, const bh__b
     uint32_t i;
 
     bh__note_peak(&t->table, bytes);
-    bh__dy_destroy_blocks(t->block, &t->table.backend->memory);
+    bh__dy_destroy_blocks(t->block, &t->table.backend->growing);
     for (i = 0; i < g->subtables; i++)
         t->block[i] = block[i];
     t->geometry = *g;
@@ -107,7 +107,7 @@ bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets)
     if (!status) {
         status = bh__dy_make_scratch(t, g.subtables * bh_dy_buckets(&g, 0));
         if (status)
-            bh__dy_destroy_blocks(block, &t->table.backend->memory);
+            bh__dy_destroy_blocks(block, &t->table.backend->growing);
     }
     if (!status)
         replace_blocks(t, &g, block, bytes);
@@ -130,7 +130,7 @@ bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed)
         return status;
     status = bh__dy_make_scratch(t, g.subtables * bh_dy_buckets(&g, 0));
     if (status) {
-        bh__dy_destroy_blocks(block, &backend->memory);
+        bh__dy_destroy_blocks(block, &backend->growing);
         return status;
     }
     g.seed = bh_seed_expand(seed);
@@ -147,7 +147,7 @@ bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed)
         }
     }
     if (!runs || job.left) {
-        bh__dy_destroy_blocks(block, &backend->memory);
+        bh__dy_destroy_blocks(block, &backend->growing);
         return runs ? bh__fail(BH_ERR_FULL, "a key found no place in a table built anew")
                     : bh__dy_refused("to build the table anew");
     }

@@ -1,0 +1,201 @@
+/*
+ * Address space of a GPU that memory is put under piece by piece, for blocks of tables that grow in place (`reserve` and
+ * `back` in module.h):
+ *
+ *     memory               backed                   reserved
+ *     |====================|.........................|
+ *
+ * Beside allocating a block of twice the size and copying the old one into it, this takes no copy, no memory for the old one beside
+ * the new one, and maps half as much. But what is given back is unmapped, while a pool keeps some of it for the next
+ * allocation; so it is for large blocks that are to grow. The functions are those of CUDA's driver, which the runtime
+ * has loaded; it has no such functions of its own.
+ */
+#include <cuda.h>
+
+#include <dlfcn.h>
+
+#include <new>
+
+#include "cuda/device/gpu.h"
+
+namespace
+{
+
+struct driver {
+    decltype(&cuDeviceGetAttribute) attribute;
+    decltype(&cuMemAddressReserve) reserve;
+    decltype(&cuMemAddressFree) unreserve;
+    decltype(&cuMemCreate) create;
+    decltype(&cuMemRelease) forget;
+    decltype(&cuMemMap) map;
+    decltype(&cuMemUnmap) unmap;
+    decltype(&cuMemSetAccess) allow;
+    bool there;
+
+    driver()
+    {
+        void *const library = dlopen("libcuda.so.1", RTLD_LAZY);
+
+        there = library && find(library, "cuDeviceGetAttribute", &attribute) &&
+                find(library, "cuMemAddressReserve", &reserve) &&
+                find(library, "cuMemAddressFree", &unreserve) &&
+                find(library, "cuMemCreate", &create) && find(library, "cuMemRelease", &forget) &&
+                find(library, "cuMemMap", &map) && find(library, "cuMemUnmap", &unmap) &&
+                find(library, "cuMemSetAccess", &allow);
+    }
+
+    template <typename function> static bool find(void *library, const char *name, function *found)
+    {
+        *found = reinterpret_cast<function>(dlsym(library, name));
+        return *found != nullptr;
+    }
+};
+
+const driver &the_driver()
+{
+    static const driver made;
+
+    return made;
+}
+
+/* Memory is mapped by so much: what H100 and H200 ask for, and others at most. */
+const uint64_t PIECE = 2ull << 20;
+
+uint64_t pieces(uint64_t bytes)
+{
+    return (bytes + PIECE - 1) / PIECE * PIECE;
+}
+
+CUmemLocation place(const bh__gpu *gpu)
+{
+    CUmemLocation here = {};
+
+    here.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    here.id = gpu->device;
+    return here;
+}
+
+/* The room that an address lies in, or NULL: it was allocated. Rooms do not move while their blocks exist. */
+bh_room *room_of(bh__gpu *gpu, const void *at)
+{
+    std::lock_guard<std::mutex> list(gpu->rooms_held);
+    bh_room *room = gpu->rooms;
+
+    while (room && !((const unsigned char *)at >= room->memory &&
+                     (const unsigned char *)at < room->memory + room->reserved))
+        room = room->next;
+    return room;
+}
+
+/* Puts memory under a piece of a room. */
+CUresult put_under(const bh__gpu *gpu, CUdeviceptr at, uint64_t bytes)
+{
+    const driver &d = the_driver();
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp properties = {};
+    CUmemAccessDesc access = {};
+    CUresult error;
+
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = place(gpu);
+    access.location = properties.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    error = d.create(&handle, bytes, &properties, 0);
+    if (error)
+        return error;
+    error = d.map(at, bytes, 0, handle, 0);
+    /* The mapping keeps the memory. */
+    (void)d.forget(handle);
+    if (error)
+        return error;
+    error = d.allow(at, bytes, &access, 1);
+    if (error)
+        (void)d.unmap(at, bytes);
+    return error;
+}
+
+} // namespace
+
+int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
+{
+    on_device here(gpu->device);
+    const driver &d = the_driver();
+    bh_room *room = here.error || !d.there ? nullptr : new (std::nothrow) bh_room();
+    CUdeviceptr at = 0;
+    int supported = 0;
+
+    if (room &&
+        !d.attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                     gpu->device) &&
+        supported && !d.reserve(&at, pieces(bytes), PIECE, 0, 0)) {
+        std::lock_guard<std::mutex> list(gpu->rooms_held);
+
+        room->memory = (unsigned char *)(uintptr_t)at;
+        room->reserved = pieces(bytes);
+        room->next = gpu->rooms;
+        gpu->rooms = room;
+        *memory = room->memory;
+        return 0;
+    }
+    delete room;
+    return (int)cudaErrorNotSupported;
+}
+
+int bh__gpu_back(bh__gpu *gpu, void *at, uint64_t bytes)
+{
+    on_device here(gpu->device);
+    bh_room *const room = room_of(gpu, at);
+    uint64_t wanted;
+    CUresult error;
+    uint32_t i;
+
+    if (here.error || !room)
+        return here.error;
+    wanted = pieces((uint64_t)((unsigned char *)at - room->memory) + bytes);
+    if (wanted <= room->backed)
+        return 0;
+    error = put_under(gpu, (CUdeviceptr)(uintptr_t)(room->memory + room->backed),
+                      wanted - room->backed);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && !cudaStreamSynchronize(gpu->stream)) {
+        /* The pools may have kept what they were given back. */
+        for (i = 0; i < BH_MEMORIES; i++)
+            (void)cudaMemPoolTrimTo(gpu->pool[i], 0);
+        error = put_under(gpu, (CUdeviceptr)(uintptr_t)(room->memory + room->backed),
+                          wanted - room->backed);
+    }
+    if (!error)
+        room->backed = wanted;
+    return error == CUDA_ERROR_OUT_OF_MEMORY ? (int)cudaErrorMemoryAllocation
+           : error                           ? (int)cudaErrorUnknown
+                                             : 0;
+}
+
+bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error)
+{
+    on_device here(gpu->device);
+    const driver &d = the_driver();
+    bh_room *const room = room_of(gpu, memory);
+    bh_room **from;
+    uint32_t i;
+
+    if (!room)
+        return false;
+    /* Unmapping does not wait for what the GPU still does there. */
+    *error = here.error;
+    for (i = 0; i < BH_LANES && !*error; i++)
+        *error = (int)cudaStreamSynchronize(gpu->lane[i]);
+    if (!*error && room->backed && d.unmap((CUdeviceptr)(uintptr_t)room->memory, room->backed))
+        *error = (int)cudaErrorUnknown;
+    /* Of a GPU that is lost the address space is lost, too. */
+    if (!*error && d.unreserve((CUdeviceptr)(uintptr_t)room->memory, room->reserved))
+        *error = (int)cudaErrorUnknown;
+    {
+        std::lock_guard<std::mutex> list(gpu->rooms_held);
+
+        for (from = &gpu->rooms; *from != room; from = &(*from)->next)
+            ;
+        *from = room->next;
+    }
+    delete room;
+    return true;
+}
