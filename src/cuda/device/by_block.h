@@ -3,7 +3,7 @@
  * its block; then the threads of the block do what is listed, side by side. So threads of a warp are never idle because
  * others have more to do.
  *
- * SPARSE: the list has the items in which there is anything to do. (Half of what it cost a DyCuckoo table
+ * SPARSE: the list has the parts of items in which there is anything to do. (Half of what it cost a DyCuckoo table
  * to grow was threads that waited for the few whose buckets had keys to bring home.)
  *
  * PARTS: pairs are copied out of an array of buckets (tables/copy_out.h). The list has the slots that are in use:
@@ -23,28 +23,45 @@
 #include "cuda/device/gpu.h"
 #include "tables/copy_out.h"
 
-/* Items that each thread looks at, in SPARSE. So a list has about one for each thread where one item in four is to be done. */
+/* Items that each thread looks at, in SPARSE. So a list has about one part for each thread where one item in four has one to be
+ * done. A part's number has four bits in the list. */
 #define BH_SPARSE_EACH 4u
 #define BH_SPARSE_ITEMS (BH_SPARSE_EACH * BH_CUDA_BLOCK)
+#define BH_SPARSE_PARTS 16u
+#define BH_SPARSE_MOST (4 * BH_SPARSE_ITEMS)
 
-/* Does those of the block's items that want it: `wants` tells of an item whether, `work` does it. */
-template <typename wanting, typename works>
-static __device__ __forceinline__ void bh_cuda_sparse(uint64_t items, wanting wants, works work)
+/* Does those parts of the block's items that want it: `wants` tells of an item which, `work` does one, and `sum` gets what was
+ * answered. An item whose parts the list has no room for is done by the thread that looks at it. */
+template <typename wanting, typename works, typename sums>
+static __device__ __forceinline__ void bh_cuda_sparse(uint64_t items, wanting wants, works work,
+                                                      sums sum)
 {
-    __shared__ uint16_t list[BH_SPARSE_ITEMS];
+    static_assert(BH_SPARSE_ITEMS * BH_SPARSE_PARTS <= 1 << 16, "a part is a number of 16 bits");
+    __shared__ uint16_t list[BH_SPARSE_MOST];
     __shared__ uint32_t listed;
     const uint64_t first = blockIdx.x * (uint64_t)BH_SPARSE_ITEMS;
-    uint32_t i;
+    uint32_t i, wanted, place, answered = 0;
 
     if (threadIdx.x == 0)
         listed = 0;
     __syncthreads();
-    for (i = threadIdx.x; i < BH_SPARSE_ITEMS; i += BH_CUDA_BLOCK)
-        if (first + i < items && wants(first + i))
-            list[atomicAdd(&listed, 1)] = (uint16_t)i;
+    for (i = threadIdx.x; i < BH_SPARSE_ITEMS; i += BH_CUDA_BLOCK) {
+        wanted = first + i < items ? wants(first + i) : 0;
+        place = wanted ? atomicAdd(&listed, __popc(wanted)) : 0;
+        for (; wanted; wanted &= wanted - 1, place++) {
+            const uint32_t part = (uint32_t)__ffs((int)wanted) - 1;
+
+            if (place < BH_SPARSE_MOST)
+                list[place] = (uint16_t)(i * BH_SPARSE_PARTS + part);
+            else
+                answered += work(first + i, part);
+        }
+    }
     __syncthreads();
-    for (i = threadIdx.x; i < listed; i += BH_CUDA_BLOCK)
-        work(first + list[i]);
+    for (i = threadIdx.x; i < min(listed, BH_SPARSE_MOST); i += BH_CUDA_BLOCK)
+        answered += work(first + list[i] / BH_SPARSE_PARTS, list[i] % BH_SPARSE_PARTS);
+    __syncwarp();
+    sum(answered);
 }
 
 /* A slot's index has five bits in the list. */

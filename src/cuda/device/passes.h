@@ -57,7 +57,8 @@ typedef struct bh_cuda_alone {
     {                                                                                              \
         bh_cuda_sparse(                                                                            \
             items, [&](uint64_t item) { return BH_DESIGN(text##_wants)(job, item); },              \
-            [&](uint64_t item) { BH_DESIGN(text)(job, item, 1); });                                \
+            [&](uint64_t item, uint32_t part) { return BH_DESIGN(text##_part)(job, item, part); }, \
+            [&](uint64_t sum) { BH_DESIGN(text##_sum)(job, sum); });                               \
     }                                                                                              \
                                                                                                    \
     static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \

@@ -5,14 +5,14 @@
  *     doubled   BH_DY_PASS_SPLIT     keys whose next index bit is set move from a bucket of the old half
  *                                    to the bucket as far up in the new half; filters are cleared
  *               BH_DY_PASS_HOME      guests elsewhere whose home is this subtable come home, or are
- *                                    counted in its filters
+ *                                    counted in its filters; once for several subtables that have doubled
  *     halved    BH_DY_PASS_MERGE     keys of the half that goes move down, or out to the other bucket
  *                                    of their pair
  *               BH_DY_PASS_RESIDUE   what is left gets a place along a longer path (place.h)
  *
  * The gate is held alone, and each bucket that keys are taken from belongs to one task, so it needs no
  * lock. A bucket of another subtable that a key goes to may be wanted by several tasks: it is locked, for
- * a few stores. Such buckets lie anywhere in memory, so their lines are prefetched, and the keys that go
+ * a few stores; HOME claims its slots instead. Such buckets lie anywhere in memory, so their lines are prefetched, and the keys that go
  * there wait in a ring buffer (`moving`) meanwhile.
  */
 #ifndef BH_TABLES_DYCUCKOO_RESIZE_H
@@ -33,6 +33,10 @@ typedef struct bh_dy_moving {
     uint32_t counter; /* of the key */
     int homeward;
 } bh_dy_moving;
+
+/* How a bucket that a key leaves is shared in BH_DY_PASS_HOME: not at all; with threads that take other keys from it; or
+ * also with keys that come home to it, since several subtables have doubled. */
+typedef enum bh_dy_shared { BH_DY_OWNED, BH_DY_SHARED, BH_DY_SHARED_HOME } bh_dy_shared;
 
 #endif
 
@@ -81,45 +85,49 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
     bh_add64(&split->moved, moved);
 }
 
-/* One attempt to bring a key home if there is room, else to count it in its home's filter, which is
- * being made anew. Answers 0 when the home bucket is locked; *moved is raised when the key has moved. */
-BH_FN_RARE int BH_DY(try_go_home)(const bh_dy_moving *key, uint64_t *moved)
+/* Brings a key home if there is room, else counts it in its home's filter, which is being made anew; answers 1 if it has moved.
+ * Nobody reads pairs before the pass has ended, so a slot is taken by an exchange of the meta word and written after that, and
+ * no bucket is locked. An exchange is refused only when another key's has succeeded. */
+BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key, bh_dy_shared shared)
 {
-    uint64_t meta;
+    const uint64_t left = BH_DY_CHANGE - bh_dy_slot_bits(key->slot, BH_DY_BUCKET_SLOTS, 1);
+    uint64_t meta = bh_peek64(bh_dy_at(key->to)), taken;
+    uint32_t empty;
 
-    if (!bh_dy_try_lock(key->to, &meta))
-        return 0;
-    if (BH_DY(full)(meta)) {
-        bh_dy_unlock(key->to, bh_dy_count_up(meta, key->counter));
-    } else {
-        BH_DY(move_home)(key->from, bh_read64(bh_dy_at(key->from)), key->slot, key->to, meta);
-        ++*moved;
+    for (;; meta = bh_peek64(bh_dy_at(key->to))) {
+        empty = ~(uint32_t)meta & BH_DY_BUCKET_ALL << BH_DY_USED_SHIFT;
+        taken = empty ? (meta | bh_dy_slot_bits(BH_DY(slot_of)(empty), BH_DY_BUCKET_SLOTS, 0)) +
+                            BH_DY_CHANGE
+                      : bh_dy_count_up(meta, key->counter);
+        if (taken == meta || bh_swap_if64(bh_dy_at(key->to), meta, taken))
+            break;
     }
+    if (!empty)
+        return 0;
+    BH_DY(set_pair)(key->to, BH_DY(slot_of)(empty), BH_DY(own_key)(key->from, key->slot),
+                    BH_DY(own_value)(key->from, key->slot));
+    /* Another key may take the slot only when this one has been read. */
+    if (shared == BH_DY_SHARED_HOME)
+        bh_release_add64(bh_dy_at(key->from), left);
+    else if (shared)
+        bh_add64(bh_dy_at(key->from), left);
+    else
+        bh_write64(bh_dy_at(key->from), bh_read64(bh_dy_at(key->from)) + left);
     return 1;
 }
 
-/* Brings a key home or counts it there, trying until it succeeds; answers how many keys were moved. */
-BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key)
-{
-    uint32_t refused = 0;
-    uint64_t moved = 0;
-
-    while (!bh_turn(refused) || !BH_DY(try_go_home)(key, &moved))
-        refused++;
-    return (uint32_t)moved;
-}
-
 /* The address of the bucket of an item of BH_DY_PASS_HOME, and how many items from this one on are buckets of the same
- * subtable: items count the buckets of all subtables but the one that has doubled. */
+ * subtable: items count the buckets of all subtables that are read. */
 BH_FN uint64_t BH_DY(line_elsewhere)(const bh_dy_resize *split, uint64_t item, uint64_t *left)
 {
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = geometry->subtable;
+    uint32_t unread = split->unread;
 
-    for (;; subtable++) {
+    for (;; subtable++, unread >>= 1) {
         const uint64_t buckets = geometry->base << subtable->doublings;
 
-        if (subtable == geometry->subtable + split->subtable)
+        if (unread & 1)
             continue;
         if (item < buckets) {
             *left = buckets - item;
@@ -129,33 +137,69 @@ BH_FN uint64_t BH_DY(line_elsewhere)(const bh_dy_resize *split, uint64_t item, u
     }
 }
 
-/* Whether the key in a slot of another subtable has its home in the one that has doubled; its hash, and the number of its
- * pair of subtables. */
+/* Whether the guest in a slot has its home in a subtable that has doubled; its hash, and the number of its pair of
+ * subtables. */
 BH_FN int BH_DY(is_from)(const bh_dy_resize *split, uint64_t line, uint32_t slot, bh_hash *hash,
                          uint64_t *pair)
 {
     *hash = bh_hash_key(BH_DY(own_key)(line, slot), &split->geometry->seed);
     *pair = bh_dy_pair_of(split->geometry, *hash);
-    return (split->geometry->pair[*pair] & 15u) == split->subtable;
+    return split->doubled >> (split->geometry->pair[*pair] & 15u) & 1;
 }
 
-/* Whether BH_DY_PASS_HOME has anything to do in a bucket: in few of them. */
-BH_FN int BH_DY(bring_home_wants)(const void *argument, uint64_t item)
+/* The guest in a slot, whose hash is `hash`, as one to bring home. */
+BH_FN bh_dy_moving BH_DY(way_home)(const bh_dy_resize *split, uint64_t line, uint32_t slot,
+                                   bh_hash hash, uint64_t pair)
+{
+    const bh_dy_geometry *geometry = split->geometry;
+    const bh_dy_subtable *home = &geometry->home[pair];
+    bh_dy_moving moving;
+
+    moving.from = line;
+    moving.to = bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET_BYTES);
+    moving.slot = slot;
+    moving.counter = bh_dy_counter_of(hash.one >> home->doublings);
+    moving.homeward = 1;
+    return moving;
+}
+
+/* BH_DY_PASS_HOME on a device (SPARSE): the slots of a bucket whose keys come home, one of them, and how many have moved. */
+BH_FN uint32_t BH_DY(bring_home_wants)(const void *argument, uint64_t item)
 {
     const bh_dy_resize *split = (const bh_dy_resize *)argument;
     uint64_t left, pair;
     const uint64_t line = BH_DY(line_elsewhere)(split, item, &left);
-    uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+    uint32_t guests = bh_dy_maybe_guests(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS), wants = 0;
     bh_hash hash;
 
     for (; guests; guests &= guests - 1)
         if (BH_DY(is_from)(split, line, bh_first(guests), &hash, &pair))
-            return 1;
-    return 0;
+            wants |= guests & (0u - guests);
+    return wants;
+}
+
+BH_FN uint32_t BH_DY(bring_home_part)(void *argument, uint64_t item, uint32_t slot)
+{
+    const bh_dy_resize *split = (const bh_dy_resize *)argument;
+    uint64_t left, pair;
+    const uint64_t line = BH_DY(line_elsewhere)(split, item, &left);
+    bh_hash hash;
+    bh_dy_moving key;
+
+    (void)BH_DY(is_from)(split, line, slot, &hash, &pair);
+    key = BH_DY(way_home)(split, line, slot, hash, pair);
+    /* No release: a thread of a device has to have read the pair when it stores it, which is before it frees the slot. (With a
+     * release for each key growing took a tenth longer.) */
+    return BH_DY(go_home)(&key, BH_DY_SHARED);
+}
+
+BH_FN void BH_DY(bring_home_sum)(void *argument, uint64_t moved)
+{
+    bh_add64(&((bh_dy_resize *)argument)->moved, moved);
 }
 
 /*
- * BH_DY_PASS_HOME: brings home from other subtables the keys whose home is the subtable that has
+ * BH_DY_PASS_HOME: brings home from other subtables the keys whose home is a subtable that has
  * doubled. This pass keeps the subtables equally full, and most misses at one line, in a table that
  * grows: a subtable that is about to double is the fullest, so many of its keys are guests elsewhere.
  * Keys that stay guests are counted in their homes' filters here.
@@ -163,7 +207,7 @@ BH_FN int BH_DY(bring_home_wants)(const void *argument, uint64_t item)
 BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *split = (bh_dy_resize *)argument;
-    const bh_dy_geometry *geometry = split->geometry;
+    const bh_dy_shared shared = split->unread ? BH_DY_OWNED : BH_DY_SHARED_HOME;
     uint64_t moved = 0, found = 0, left, here, i;
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
@@ -185,18 +229,14 @@ BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
                 if (!BH_DY(is_from)(split, line, slot, &hash, &pair))
                     continue;
                 if (found++ >= BH_DY_MOVING_MOST)
-                    moved += BH_DY(go_home)(key);
-                key->from = line;
-                key->to =
-                    bh_dy_line_of(geometry, &geometry->home[pair], hash.one, BH_DY_BUCKET_BYTES);
-                key->slot = slot;
-                key->counter = bh_dy_counter_of(hash.one >> geometry->home[pair].doublings);
+                    moved += BH_DY(go_home)(key, shared);
+                *key = BH_DY(way_home)(split, line, slot, hash, pair);
                 bh_bring_to_write(bh_dy_at(key->to));
             }
         }
     }
     for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
-        moved += BH_DY(go_home)(&moving[i % BH_DY_MOVING_MOST]);
+        moved += BH_DY(go_home)(&moving[i % BH_DY_MOVING_MOST], shared);
     bh_add64(&split->moved, moved);
 }
 
