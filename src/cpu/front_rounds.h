@@ -499,14 +499,16 @@ BH_FN uint32_t BH_DESIGN(run_again)(bh__slice *slice, const BH_OF_DESIGN(front) 
 {
     uint32_t round = 1;
 
+    if (count < BH_FRONT_AGAIN_LEAST)
+        return count;
+    if (kind == BH_FIND)
+        return BH_DESIGN(look_again_all)(slice, front, list, count);
 #ifdef BH_DESIGN_ROOM_ROUNDS
-    if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(makes_room)(slice, kind, round))
+    if (BH_DESIGN(makes_room)(slice, kind, round))
         count = BH_DESIGN(make_room_all)(slice, front, kind, round, list, count);
     else
 #endif
-        if (count >= BH_FRONT_AGAIN_LEAST && kind == BH_FIND)
-        count = BH_DESIGN(look_again_all)(slice, front, list, count);
-    else if (count >= BH_FRONT_AGAIN_LEAST && BH_DESIGN(tries_again)(slice, kind))
+        if (BH_DESIGN(tries_again)(slice, kind))
         count = BH_DESIGN(try_again_all)(slice, front, kind, list, count);
 #ifdef BH_DESIGN_ROOM_ROUNDS
     for (round++; round <= BH_DESIGN_ROOM_ROUNDS && count >= BH_FRONT_AGAIN_LEAST &&

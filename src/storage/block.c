@@ -10,12 +10,6 @@
 /* How much more address space is reserved than memory: a subtable doubles four times before it must move. */
 #define RESERVE_FACTOR 16
 
-/* Smaller blocks on cores reserve no more than their memory, and move when they grow. Memory with reserved space
- * behind it is two mappings of the 65,530 that Linux allows a process; memory alone is one mapping, which
- * Linux joins with adjacent ones. So a process can have far more small tables, and copying a few pages
- * takes hardly any time. */
-#define RESERVE_LEAST (16 * BH__PAGE_SMALL)
-
 /* Bytes of a part of a pass over a block: so many that working on a part takes far longer than handing it
  * out. */
 #define PASS_BYTES (4 * BH__PAGE_HUGE)
@@ -27,14 +21,14 @@ int bh__block_bytes(uint64_t bytes, uint64_t *rounded)
 
 int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
 {
-    const uint64_t least = memory->of_device ? memory->room_least : RESERVE_LEAST;
     uint64_t committed, reserved;
 
     block->memory = NULL;
     if (!bh__block_bytes(bytes, &committed))
         return 0;
-    /* Where address space is limited (ulimit -v), the block has no room to grow in place. */
-    if (least && committed >= least && bh__mul(committed, RESERVE_FACTOR, &reserved))
+    /* Where so much address space is refused (ulimit -v), the block has no room to grow in place. */
+    if (memory->room_least && committed >= memory->room_least &&
+        bh__mul(committed, RESERVE_FACTOR, &reserved))
         block->memory = (unsigned char *)memory->system.reserve(memory->system.state, reserved);
     if (!block->memory) {
         reserved = committed;

@@ -370,6 +370,13 @@ static int reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
     return end();
 }
 
+/* So little that the smallest tables grow in place. */
+static uint64_t room_least(bh__gpu *gpu)
+{
+    (void)gpu;
+    return 8192;
+}
+
 static int back(bh__gpu *gpu, void *at, uint64_t bytes)
 {
     const uint64_t told_most = number("BULKHASH_FAKE_MEMORY"),
@@ -385,16 +392,19 @@ static int back(bh__gpu *gpu, void *at, uint64_t bytes)
         a++;
     if (a == list + allocations)
         return end(); /* it was allocated */
-    if (a->gpu != gpu || first != a->memory + a->bytes || bytes > a->room - a->bytes)
+    if (a->gpu != gpu || first > a->memory + a->bytes || first + bytes > a->memory + a->room)
         abort();
-    more = (bytes + 4095) / 4096 * 4096;
+    more = (uint64_t)(first - a->memory) + (bytes + 4095) / 4096 * 4096;
+    more -= more > a->bytes ? a->bytes : more;
     if (used + more > most) {
         end();
         return NO_MEMORY;
     }
-    mprotect(first, more, PROT_READ | PROT_WRITE);
-    memset(first, 0xdd, more); /* nobody promised zeros */
-    mprotect(first, more, PROT_NONE);
+    if (more) {
+        mprotect(a->memory + a->bytes, more, PROT_READ | PROT_WRITE);
+        memset(a->memory + a->bytes, 0xdd, more); /* nobody promised zeros */
+        mprotect(a->memory + a->bytes, more, PROT_NONE);
+    }
     a->bytes += more;
     used += more;
     return end();
@@ -1165,7 +1175,7 @@ bh__cuda_module bh__cuda_module_1 = {
     .close = close_gpu,
     .allocate = allocate,
     .release = release,
-    .room_least = 1u << 16,
+    .room_least = room_least,
     .reserve = reserve,
     .back = back,
     .allocate_pinned = allocate_pinned,

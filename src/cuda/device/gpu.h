@@ -196,6 +196,7 @@ typedef struct bh__gpu_schedule {
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
 
 /* rooms.cu. `give_room` answers whether the memory was reserved here, and then *error says whether giving it back succeeded. */
+uint64_t bh__gpu_room_least(bh__gpu *gpu);
 int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory);
 int bh__gpu_back(bh__gpu *gpu, void *at, uint64_t bytes);
 bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error);

@@ -24,9 +24,6 @@ static int count(int *devices)
 #define POOL_KEEPS (256ull << 20)
 #define POOL_KEEPS_OF 16
 
-/* Of smaller blocks that grow the pool mostly has what it needs, from blocks that were smaller still. */
-#define ROOM_LEAST (32ull << 20)
-
 static void close(bh__gpu *gpu)
 {
     on_device here(gpu->device);
@@ -668,7 +665,7 @@ const bh__cuda_module bh__cuda_module_1 = {
     .close = close,
     .allocate = allocate,
     .release = release,
-    .room_least = ROOM_LEAST,
+    .room_least = bh__gpu_room_least,
     .reserve = bh__gpu_reserve,
     .back = bh__gpu_back,
     .allocate_pinned = allocate_pinned,

@@ -23,6 +23,7 @@ namespace
 
 struct driver {
     decltype(&cuDeviceGetAttribute) attribute;
+    decltype(&cuMemGetAllocationGranularity) granularity;
     decltype(&cuMemAddressReserve) reserve;
     decltype(&cuMemAddressFree) unreserve;
     decltype(&cuMemCreate) create;
@@ -37,6 +38,7 @@ struct driver {
         void *const library = dlopen("libcuda.so.1", RTLD_LAZY);
 
         there = library && find(library, "cuDeviceGetAttribute", &attribute) &&
+                find(library, "cuMemGetAllocationGranularity", &granularity) &&
                 find(library, "cuMemAddressReserve", &reserve) &&
                 find(library, "cuMemAddressFree", &unreserve) &&
                 find(library, "cuMemCreate", &create) && find(library, "cuMemRelease", &forget) &&
@@ -58,21 +60,26 @@ const driver &the_driver()
     return made;
 }
 
-/* Memory is mapped by so much: what H100 and H200 ask for, and others at most. */
+/* Memory is mapped by whole pieces of so much. */
 const uint64_t PIECE = 2ull << 20;
+
+/* Smaller memory is allocated: the pool mostly has it, from smaller blocks that were given back. Of what is this large a piece is
+ * a sixteenth at most, which no budget counts. */
+const uint64_t LEAST = 16 * PIECE;
 
 uint64_t pieces(uint64_t bytes)
 {
     return (bytes + PIECE - 1) / PIECE * PIECE;
 }
 
-CUmemLocation place(const bh__gpu *gpu)
+CUmemAllocationProp memory_of(const bh__gpu *gpu)
 {
-    CUmemLocation here = {};
+    CUmemAllocationProp properties = {};
 
-    here.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    here.id = gpu->device;
-    return here;
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = gpu->device;
+    return properties;
 }
 
 /* The room that an address lies in, or NULL: it was allocated. Rooms do not move while their blocks exist. */
@@ -92,12 +99,10 @@ CUresult put_under(const bh__gpu *gpu, CUdeviceptr at, uint64_t bytes)
 {
     const driver &d = the_driver();
     CUmemGenericAllocationHandle handle;
-    CUmemAllocationProp properties = {};
+    const CUmemAllocationProp properties = memory_of(gpu);
     CUmemAccessDesc access = {};
     CUresult error;
 
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = place(gpu);
     access.location = properties.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     error = d.create(&handle, bytes, &properties, 0);
@@ -116,18 +121,30 @@ CUresult put_under(const bh__gpu *gpu, CUdeviceptr at, uint64_t bytes)
 
 } // namespace
 
+uint64_t bh__gpu_room_least(bh__gpu *gpu)
+{
+    on_device here(gpu->device);
+    const driver &d = the_driver();
+    const CUmemAllocationProp properties = memory_of(gpu);
+    int supported = 0;
+    size_t least = 0;
+
+    if (here.error || !d.there ||
+        d.attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                    gpu->device) ||
+        !supported || d.granularity(&least, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+        return 0;
+    return least && PIECE % least == 0 ? LEAST : 0;
+}
+
 int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
     on_device here(gpu->device);
     const driver &d = the_driver();
-    bh_room *room = here.error || !d.there ? nullptr : new (std::nothrow) bh_room();
+    bh_room *room = here.error ? nullptr : new (std::nothrow) bh_room();
     CUdeviceptr at = 0;
-    int supported = 0;
 
-    if (room &&
-        !d.attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                     gpu->device) &&
-        supported && !d.reserve(&at, pieces(bytes), PIECE, 0, 0)) {
+    if (room && !d.reserve(&at, pieces(bytes), PIECE, 0, 0)) {
         std::lock_guard<std::mutex> list(gpu->rooms_held);
 
         room->memory = (unsigned char *)(uintptr_t)at;
@@ -138,7 +155,7 @@ int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
         return 0;
     }
     delete room;
-    return (int)cudaErrorNotSupported;
+    return (int)cudaErrorMemoryAllocation;
 }
 
 int bh__gpu_back(bh__gpu *gpu, void *at, uint64_t bytes)
@@ -174,12 +191,21 @@ bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error)
 {
     on_device here(gpu->device);
     const driver &d = the_driver();
-    bh_room *const room = room_of(gpu, memory);
+    bh_room *room;
     bh_room **from;
     uint32_t i;
 
-    if (!room)
-        return false;
+    {
+        /* First off the list: whoever gets the address space next shall not find it there. */
+        std::lock_guard<std::mutex> list(gpu->rooms_held);
+
+        for (from = &gpu->rooms; *from && (*from)->memory != memory; from = &(*from)->next)
+            ;
+        room = *from;
+        if (!room)
+            return false;
+        *from = room->next;
+    }
     /* Unmapping does not wait for what the GPU still does there. */
     *error = here.error;
     for (i = 0; i < BH_LANES && !*error; i++)
@@ -189,13 +215,6 @@ bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error)
     /* Of a GPU that is lost the address space is lost, too. */
     if (!*error && d.unreserve((CUdeviceptr)(uintptr_t)room->memory, room->reserved))
         *error = (int)cudaErrorUnknown;
-    {
-        std::lock_guard<std::mutex> list(gpu->rooms_held);
-
-        for (from = &gpu->rooms; *from != room; from = &(*from)->next)
-            ;
-        *from = room->next;
-    }
     delete room;
     return true;
 }

@@ -116,16 +116,16 @@ static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
     return cuda->module->fill(cuda->gpu, memory, 0, bytes);
 }
 
-/* Memory with address space behind it, if it is large. What the block wants first is address space for more than its
- * memory, and if it gets none, just its memory. */
+/* What is large becomes address space, which memory is put under when it is committed. */
 static void *reserve_growing(void *state, uint64_t bytes)
 {
     bh__cuda *cuda = (bh__cuda *)state;
+    const uint64_t least = cuda->backend.growing.room_least;
     void *memory;
 
-    if (bytes >= cuda->module->room_least && !cuda->module->reserve(cuda->gpu, bytes, &memory))
-        return memory;
-    return reserve(state, bytes);
+    if (!least || bytes < least)
+        return reserve(state, bytes);
+    return cuda->module->reserve(cuda->gpu, bytes, &memory) ? NULL : memory;
 }
 
 static int commit_growing(void *state, void *memory, uint64_t bytes, bh_pages pages)
@@ -619,8 +619,10 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->system = *system;
     b->host.system = *system;
     b->host.pages = BH_PAGES_AUTO;
+    b->host.room_least = BH__ROOM_LEAST;
     b->memory = b->host;
     b->memory.of_device = 1;
+    b->memory.room_least = 0;
     b->memory.system.state = cuda;
     b->memory.system.allocate = allocate;
     b->memory.system.release = unreserve;
@@ -630,7 +632,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->memory.system.unreserve = unreserve;
     b->memory.system.page_bytes = page_bytes;
     b->growing = b->memory;
-    b->growing.room_least = cuda->module->room_least;
+    b->growing.room_least = cuda->module->room_least(cuda->gpu);
     b->growing.system.reserve = reserve_growing;
     b->growing.system.commit = commit_growing;
     b->far = b->memory;

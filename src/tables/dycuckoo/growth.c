@@ -4,34 +4,26 @@
  */
 #include "tables/dycuckoo/policy.h"
 
-/* On a GPU calls bring a million keys, and a pass over all other subtables for each subtable that doubles took half of the
- * time of growing (docs/decisions/0042). So all subtables double, with one such pass, where the table has no more than
- * so many bytes then: of those a GPU has many times as much. Larger tables grow by one, as on cores, and leave less
- * memory empty. */
-#define WHOLE_MOST (UINT64_C(1) << 30)
-
-/* After SPLIT: brings home the guests whose home is a subtable that has doubled, and makes its filters anew. */
+/* After SPLIT: brings home the guests elsewhere whose home is the subtable, and makes its filters anew. */
 static void bring_home(bh__dy_table *t, bh_dy_resize *split)
 {
     const bh_table *table = &t->table;
-    uint64_t read = 0;
+    uint64_t elsewhere = 0;
     uint32_t i;
 
-    /* Of one subtable no guest is there; of several, one may be the guest of another. */
-    split->unread = split->doubled & (split->doubled - 1) ? 0 : split->doubled;
     for (i = 0; i < t->geometry.subtables; i++)
-        read += split->unread >> i & 1 ? 0 : bh_dy_buckets(&t->geometry, i);
-    (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split, read,
+        elsewhere += i == split->subtable ? 0 : bh_dy_buckets(&t->geometry, i);
+    (void)table->backend->pass(table->backend, table, BH_DY_PASS_HOME, split, elsewhere,
                                BH_DY_PASS_BUCKETS, BH_MUST);
 }
 
-/* Doubles the smallest subtable, whose keys are to be brought home then. */
-static bh_status double_smallest(bh__dy_table *t, bh_dy_resize *split)
+bh_status bh__dy_grow(bh__dy_table *t)
 {
     bh_table *table = &t->table;
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_smallest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable), bytes;
+    bh_dy_resize split = {g, &t->scratch, subtable, 1, 0, 0};
     bh_status status;
 
     if (buckets > 1ull << (BH_DY_BUCKET_BITS_MOST - 1))
@@ -46,42 +38,13 @@ static bh_status double_smallest(bh__dy_table *t, bh_dy_resize *split)
     table->changes++;
     g->subtable[subtable].doublings++;
     bh__dy_publish(t);
-    split->subtable = subtable;
-    if (!table->backend->pass(table->backend, table, BH_DY_PASS_SPLIT, split, buckets,
+    if (!table->backend->pass(table->backend, table, BH_DY_PASS_SPLIT, &split, buckets,
                               BH_DY_PASS_BUCKETS, BH_TRY)) {
         /* The new memory is kept for the next attempt. */
         g->subtable[subtable].doublings--;
         bh__dy_publish(t);
         return bh__dy_refused("to split a part of the table in two");
     }
-    split->doubled |= 1u << subtable;
-    return BH_OK;
-}
-
-/* Whether the subtables that have not doubled yet may double, too: the table stays small, and is not so empty then that
- * it would shrink. */
-static int may_be_whole(const bh__dy_table *t)
-{
-    const bh_table *table = &t->table;
-    const bh_dy_geometry *g = &t->geometry;
-    const uint64_t buckets = g->subtables * bh_dy_buckets(g, bh__dy_largest(g));
-    const double slots = (double)buckets * bh__dy_slots_per_bucket(table);
-
-    return bh__on_device(table->backend) && bh__dy_is_uneven(g) &&
-           buckets * bh__dy_bucket_bytes(table) <= WHOLE_MOST &&
-           (double)table->keys * BH_DY_MARGIN >= table->options.min_fill * slots;
-}
-
-bh_status bh__dy_grow(bh__dy_table *t, int whole)
-{
-    bh_table *table = &t->table;
-    bh_dy_resize split = {&t->geometry, &t->scratch, 0, 1, 0, 0, 0, 0};
-    bh_status status = double_smallest(t, &split);
-
-    if (status)
-        return status;
-    while (whole && may_be_whole(t) && !double_smallest(t, &split))
-        ;
     table->grows++;
     bring_home(t, &split);
     table->keys_moved += split.moved;
@@ -97,7 +60,7 @@ static int halve(bh__dy_table *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_largest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable) / 2;
-    bh_dy_resize merge = {g, &t->scratch, subtable, 0, 1u << subtable, 0, 0, 0};
+    bh_dy_resize merge = {g, &t->scratch, subtable, 0, 0, 0};
     int merged;
 
     table->changes++;
@@ -169,7 +132,7 @@ bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
             return status;
     }
     while (keys > bh__dy_keys_promised(table, table->slots, bh__dy_is_uneven(&t->geometry))) {
-        status = bh__dy_grow(t, 0);
+        status = bh__dy_grow(t);
         if (status)
             return status;
     }
@@ -194,6 +157,6 @@ void bh__dy_expect(bh_table *table, uint64_t keys)
         buckets * row / EXPECT_REBUILDS >= table->slots &&
         !bh__dy_rebuild(t, buckets, table->options.seed))
         table->grows++;
-    while (table->room < keys - table->keys && !bh__dy_grow(t, 1))
+    while (table->room < keys - table->keys && !bh__dy_grow(t))
         ;
 }

@@ -207,11 +207,10 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
 #undef BH_DY_PASS_NUMBER
 
 /*
- * A subtable changes its size, or several have doubled.
+ * A subtable changes its size.
  *
  *   BH_DY_PASS_SPLIT    it has doubled. An item for each bucket of the old half
- *   BH_DY_PASS_HOME     subtables have doubled. An item for each bucket of all others; of several subtables that have doubled
- *                       also for each of theirs, where keys of the others may be guests
+ *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of all other subtables
  *   BH_DY_PASS_MERGE    it has halved. An item for each bucket of the half that stays
  *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, all run by one
  *                       task: longer paths for the keys that MERGE left there
@@ -219,10 +218,8 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
     const bh__scratch *scratch;     /* RESIDUE */
-    uint32_t subtable;              /* the one that changes; not for HOME */
+    uint32_t subtable;              /* the one that changes */
     uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
-    uint32_t doubled;               /* HOME: a bit for each subtable that has doubled */
-    uint32_t unread;                /* HOME: a bit for each subtable that it has no items for */
     uint64_t moved;                 /* keys moved, added up by all parts */
     uint64_t left; /* MERGE, RESIDUE: keys still in the half that goes, added up by all parts */
 } bh_dy_resize;

@@ -73,9 +73,9 @@ bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
 
 /* --- growth.c ------------------------------------------------------------------------------------ */
 
-/* Doubles the smallest subtable; with `whole`, on a GPU, all subtables of a small table (growth.c). The others keep their
- * geometry; they are read once, for the guests whose home is in the doubled ones. */
-bh_status bh__dy_grow(bh__dy_table *t, int whole);
+/* Doubles the smallest subtable. The others keep their geometry; they are read once, for the guests whose
+ * home is in the doubled one. */
+bh_status bh__dy_grow(bh__dy_table *t);
 
 /* Functions of bh__policy: see there. */
 void bh__dy_shrink(bh_table *table);

@@ -5,15 +5,15 @@
  *     doubled   BH_DY_PASS_SPLIT     keys whose next index bit is set move from a bucket of the old half
  *                                    to the bucket as far up in the new half; filters are cleared
  *               BH_DY_PASS_HOME      guests elsewhere whose home is this subtable come home, or are
- *                                    counted in its filters; once for several subtables that have doubled
+ *                                    counted in its filters
  *     halved    BH_DY_PASS_MERGE     keys of the half that goes move down, or out to the other bucket
  *                                    of their pair
  *               BH_DY_PASS_RESIDUE   what is left gets a place along a longer path (place.h)
  *
- * The gate is held alone, and each bucket that keys are taken from belongs to one task, so it needs no
- * lock. A bucket of another subtable that a key goes to may be wanted by several tasks: it is locked, for
- * a few stores; HOME claims its slots instead. Such buckets lie anywhere in memory, so their lines are prefetched, and the keys that go
- * there wait in a ring buffer (`moving`) meanwhile.
+ * The gate is held alone. A bucket that keys are taken from belongs to one task, so it needs no lock (HOME on a
+ * GPU has a thread for each key, and these share it). A bucket of another subtable that a key goes to may be wanted by several
+ * tasks: MERGE locks it for a few stores, HOME claims a slot of it by one exchange. Such buckets lie anywhere in memory, so their lines
+ * are prefetched, and the keys that go there wait in a ring buffer (`moving`) meanwhile.
  */
 #ifndef BH_TABLES_DYCUCKOO_RESIZE_H
 #define BH_TABLES_DYCUCKOO_RESIZE_H
@@ -33,10 +33,6 @@ typedef struct bh_dy_moving {
     uint32_t counter; /* of the key */
     int homeward;
 } bh_dy_moving;
-
-/* How a bucket that a key leaves is shared in BH_DY_PASS_HOME: not at all; with threads that take other keys from it; or
- * also with keys that come home to it, since several subtables have doubled. */
-typedef enum bh_dy_shared { BH_DY_OWNED, BH_DY_SHARED, BH_DY_SHARED_HOME } bh_dy_shared;
 
 #endif
 
@@ -86,9 +82,10 @@ BH_FN void BH_DY(split_buckets)(void *argument, uint64_t first, uint64_t count)
 }
 
 /* Brings a key home if there is room, else counts it in its home's filter, which is being made anew; answers 1 if it has moved.
- * Nobody reads pairs before the pass has ended, so a slot is taken by an exchange of the meta word and written after that, and
- * no bucket is locked. An exchange is refused only when another key's has succeeded. */
-BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key, bh_dy_shared shared)
+ * The pass reads no pairs of the subtable that has doubled, so a slot there is taken by an exchange of the meta word and written after
+ * that. An exchange is refused only when another key's has succeeded. `shared`: other threads take keys from the bucket that it
+ * leaves. */
+BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key, int shared)
 {
     const uint64_t left = BH_DY_CHANGE - bh_dy_slot_bits(key->slot, BH_DY_BUCKET_SLOTS, 1);
     uint64_t meta = bh_peek64(bh_dy_at(key->to)), taken;
@@ -106,10 +103,7 @@ BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key, bh_dy_shared shared)
         return 0;
     BH_DY(set_pair)(key->to, BH_DY(slot_of)(empty), BH_DY(own_key)(key->from, key->slot),
                     BH_DY(own_value)(key->from, key->slot));
-    /* Another key may take the slot only when this one has been read. */
-    if (shared == BH_DY_SHARED_HOME)
-        bh_release_add64(bh_dy_at(key->from), left);
-    else if (shared)
+    if (shared)
         bh_add64(bh_dy_at(key->from), left);
     else
         bh_write64(bh_dy_at(key->from), bh_read64(bh_dy_at(key->from)) + left);
@@ -117,17 +111,16 @@ BH_FN uint32_t BH_DY(go_home)(const bh_dy_moving *key, bh_dy_shared shared)
 }
 
 /* The address of the bucket of an item of BH_DY_PASS_HOME, and how many items from this one on are buckets of the same
- * subtable: items count the buckets of all subtables that are read. */
+ * subtable: items count the buckets of all subtables but the one that has doubled. */
 BH_FN uint64_t BH_DY(line_elsewhere)(const bh_dy_resize *split, uint64_t item, uint64_t *left)
 {
     const bh_dy_geometry *geometry = split->geometry;
     const bh_dy_subtable *subtable = geometry->subtable;
-    uint32_t unread = split->unread;
 
-    for (;; subtable++, unread >>= 1) {
+    for (;; subtable++) {
         const uint64_t buckets = geometry->base << subtable->doublings;
 
-        if (unread & 1)
+        if (subtable == geometry->subtable + split->subtable)
             continue;
         if (item < buckets) {
             *left = buckets - item;
@@ -137,17 +130,17 @@ BH_FN uint64_t BH_DY(line_elsewhere)(const bh_dy_resize *split, uint64_t item, u
     }
 }
 
-/* Whether the guest in a slot has its home in a subtable that has doubled; its hash, and the number of its pair of
- * subtables. */
+/* Whether the key in a slot of another subtable has its home in the one that has doubled; its hash, and the number of its
+ * pair of subtables. */
 BH_FN int BH_DY(is_from)(const bh_dy_resize *split, uint64_t line, uint32_t slot, bh_hash *hash,
                          uint64_t *pair)
 {
     *hash = bh_hash_key(BH_DY(own_key)(line, slot), &split->geometry->seed);
     *pair = bh_dy_pair_of(split->geometry, *hash);
-    return split->doubled >> (split->geometry->pair[*pair] & 15u) & 1;
+    return (split->geometry->pair[*pair] & 15u) == split->subtable;
 }
 
-/* The guest in a slot, whose hash is `hash`, as one to bring home. */
+/* The guest in a slot, whose hash is `hash`, as one to bring home; `pair` is the number of its pair of subtables. */
 BH_FN bh_dy_moving BH_DY(way_home)(const bh_dy_resize *split, uint64_t line, uint32_t slot,
                                    bh_hash hash, uint64_t pair)
 {
@@ -188,9 +181,7 @@ BH_FN uint32_t BH_DY(bring_home_part)(void *argument, uint64_t item, uint32_t sl
 
     (void)BH_DY(is_from)(split, line, slot, &hash, &pair);
     key = BH_DY(way_home)(split, line, slot, hash, pair);
-    /* No release: a thread of a device has to have read the pair when it stores it, which is before it frees the slot. (With a
-     * release for each key growing took a tenth longer.) */
-    return BH_DY(go_home)(&key, BH_DY_SHARED);
+    return BH_DY(go_home)(&key, 1);
 }
 
 BH_FN void BH_DY(bring_home_sum)(void *argument, uint64_t moved)
@@ -199,7 +190,7 @@ BH_FN void BH_DY(bring_home_sum)(void *argument, uint64_t moved)
 }
 
 /*
- * BH_DY_PASS_HOME: brings home from other subtables the keys whose home is a subtable that has
+ * BH_DY_PASS_HOME: brings home from other subtables the keys whose home is the subtable that has
  * doubled. This pass keeps the subtables equally full, and most misses at one line, in a table that
  * grows: a subtable that is about to double is the fullest, so many of its keys are guests elsewhere.
  * Keys that stay guests are counted in their homes' filters here.
@@ -207,7 +198,6 @@ BH_FN void BH_DY(bring_home_sum)(void *argument, uint64_t moved)
 BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_resize *split = (bh_dy_resize *)argument;
-    const bh_dy_shared shared = split->unread ? BH_DY_OWNED : BH_DY_SHARED_HOME;
     uint64_t moved = 0, found = 0, left, here, i;
     bh_dy_moving moving[BH_DY_MOVING_MOST];
 
@@ -229,14 +219,14 @@ BH_FN void BH_DY(bring_home)(void *argument, uint64_t first, uint64_t count)
                 if (!BH_DY(is_from)(split, line, slot, &hash, &pair))
                     continue;
                 if (found++ >= BH_DY_MOVING_MOST)
-                    moved += BH_DY(go_home)(key, shared);
+                    moved += BH_DY(go_home)(key, 0);
                 *key = BH_DY(way_home)(split, line, slot, hash, pair);
                 bh_bring_to_write(bh_dy_at(key->to));
             }
         }
     }
     for (i = found < BH_DY_MOVING_MOST ? 0 : found - BH_DY_MOVING_MOST; i < found; i++)
-        moved += BH_DY(go_home)(&moving[i % BH_DY_MOVING_MOST], shared);
+        moved += BH_DY(go_home)(&moving[i % BH_DY_MOVING_MOST], 0);
     bh_add64(&split->moved, moved);
 }
 

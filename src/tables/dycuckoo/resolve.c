@@ -99,8 +99,7 @@ bh__resolved bh__dy_resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
         growing = *may_grow && (!table->room || bh__dy_worth_growing(table));
     }
     if (*may_grow) {
-        bh_status status =
-            growing ? bh__dy_grow(bh__dy_of(table), !table->room) : reseed(bh__dy_of(table));
+        bh_status status = growing ? bh__dy_grow(bh__dy_of(table)) : reseed(bh__dy_of(table));
 
         if (!status)
             return BH_RESOLVED_AGAIN;
