@@ -57,7 +57,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     cpu->backend.host.system = *system;
     cpu->backend.host.pages = options->pages;
     cpu->backend.host.of_device = 0;
-    cpu->backend.host.room_least = BH__ROOM_LEAST;
+    cpu->backend.host.reserve_least = BH__RESERVE_LEAST;
     cpu->backend.memory = cpu->backend.host;
     cpu->backend.growing = cpu->backend.host;
     cpu->backend.far = cpu->backend.host;

@@ -159,11 +159,11 @@ typedef struct bh__cuda_module {
     void (*close)(bh__gpu *gpu);
     int (*allocate)(bh__gpu *gpu, bh__memory_of of, uint64_t bytes, void **memory);
     int (*release)(bh__gpu *gpu, void *memory);
-    /* Address space for memory that grows in place, to be released as other memory is. `room_least`: memory of fewer bytes is
+    /* Address space for memory that grows in place, to be released as other memory is. `reserve_least`: memory of fewer bytes is
      * rather allocated; 0: this GPU has no such address space. `back` puts memory under the `bytes` from `at` on, which begin
      * at the latest where memory ends; what has memory keeps it, and nothing is zeroed. Of memory that was allocated it
      * does nothing. */
-    uint64_t (*room_least)(bh__gpu *gpu);
+    uint64_t (*reserve_least)(bh__gpu *gpu);
     int (*reserve)(bh__gpu *gpu, uint64_t bytes, void **memory);
     int (*back)(bh__gpu *gpu, void *at, uint64_t bytes);
     /* Pinned host memory, which copies need not stage. */

@@ -27,7 +27,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
     if (!bh__block_bytes(bytes, &committed))
         return 0;
     /* Where so much address space is refused (ulimit -v), the block has no room to grow in place. */
-    if (memory->room_least && committed >= memory->room_least &&
+    if (memory->reserve_least && committed >= memory->reserve_least &&
         bh__mul(committed, RESERVE_FACTOR, &reserved))
         block->memory = (unsigned char *)memory->system.reserve(memory->system.state, reserved);
     if (!block->memory) {

@@ -1,7 +1,7 @@
 /*
  * A block: memory of one part of a table that can grow in place.
  *
- * Except for small blocks (room_least), more address space is reserved than memory is committed:
+ * Except for small blocks (reserve_least), more address space is reserved than memory is committed:
  *
  *     memory                committed                reserved
  *     |=====================|........................|
@@ -20,14 +20,14 @@
 typedef struct bh__memory {
     bh_system system;
     bh_pages pages;
-    uint8_t of_device;   /* it is a GPU's: only the GPU's backend can read, clear or copy it */
-    uint64_t room_least; /* blocks of so many bytes and more can grow in place; 0: none can */
+    uint8_t of_device;      /* it is a GPU's: only the GPU's backend can read, clear or copy it */
+    uint64_t reserve_least; /* blocks of so many bytes and more can grow in place; 0: none can */
 } bh__memory;
 
-/* room_least on cores. Memory with reserved space behind it is two mappings of the 65,530 that Linux allows a process; memory
+/* reserve_least on cores. Memory with reserved space behind it is two mappings of the 65,530 that Linux allows a process; memory
  * alone is one mapping, which Linux joins with adjacent ones. So a process can have far more small tables, and
  * copying a few pages takes hardly any time. */
-#define BH__ROOM_LEAST (UINT64_C(1) << 16)
+#define BH__RESERVE_LEAST (UINT64_C(1) << 16)
 
 typedef struct bh__block {
     unsigned char *memory; /* NULL: no block */

@@ -51,7 +51,7 @@ typedef struct allocation {
     bool pinned;
     bool there; /* the lane has come to it */
     uint64_t
-        room; /* bytes of address space, of which the first `bytes` have memory; 0: it was allocated */
+        reserved; /* bytes of address space, of which the first `bytes` have memory; 0: it was allocated */
 } allocation;
 
 typedef struct request {
@@ -144,14 +144,14 @@ static allocation *allocation_at(const void *memory)
 
     for (uint32_t i = 0; i < allocations; i++)
         if (at >= list[i].memory &&
-            at < list[i].memory + (list[i].room ? list[i].room : list[i].bytes))
+            at < list[i].memory + (list[i].reserved ? list[i].reserved : list[i].bytes))
             return &list[i];
     return NULL;
 }
 
 static void unmap(allocation *a)
 {
-    munmap(a->memory, a->room ? a->room : a->bytes);
+    munmap(a->memory, a->reserved ? a->reserved : a->bytes);
     *a = list[--allocations];
 }
 
@@ -351,7 +351,7 @@ static int release(bh__gpu *gpu, void *memory)
     return end();
 }
 
-/* Address space with memory under its beginning: bytes of the allocation, room of address space. */
+/* Address space with memory under its beginning: `bytes` of the allocation; `reserved` is all of it. */
 static int reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
     const uint64_t pages = (bytes + 4095) / 4096 * 4096;
@@ -371,7 +371,7 @@ static int reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
 }
 
 /* So little that the smallest tables grow in place. */
-static uint64_t room_least(bh__gpu *gpu)
+static uint64_t reserve_least(bh__gpu *gpu)
 {
     (void)gpu;
     return 8192;
@@ -388,11 +388,11 @@ static int back(bh__gpu *gpu, void *at, uint64_t bytes)
     if (!begin(gpu))
         return FAILED;
     while (a < list + allocations &&
-           !(a->room && first >= a->memory && first < a->memory + a->room))
+           !(a->reserved && first >= a->memory && first < a->memory + a->reserved))
         a++;
     if (a == list + allocations)
         return end(); /* it was allocated */
-    if (a->gpu != gpu || first > a->memory + a->bytes || first + bytes > a->memory + a->room)
+    if (a->gpu != gpu || first > a->memory + a->bytes || first + bytes > a->memory + a->reserved)
         abort();
     more = (uint64_t)(first - a->memory) + (bytes + 4095) / 4096 * 4096;
     more -= more > a->bytes ? a->bytes : more;
@@ -1175,7 +1175,7 @@ bh__cuda_module bh__cuda_module_1 = {
     .close = close_gpu,
     .allocate = allocate,
     .release = release,
-    .room_least = room_least,
+    .reserve_least = reserve_least,
     .reserve = reserve,
     .back = back,
     .allocate_pinned = allocate_pinned,

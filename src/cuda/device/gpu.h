@@ -9,11 +9,11 @@
 #include "cuda/module.h"
 
 /* Address space of the GPU, and how much of it has memory. */
-struct bh_room {
+struct bh_reservation {
     unsigned char *memory;
     uint64_t reserved;
     uint64_t backed;
-    bh_room *next;
+    bh_reservation *next;
 };
 
 struct bh__gpu {
@@ -24,8 +24,8 @@ struct bh__gpu {
     uint32_t threads;  /* how many the GPU can run at a time */
     uint32_t overlaps; /* 1: kernels may be launched as bh__gpu_follow does it, else 0 */
     cudaMemPool_t pool[BH_MEMORIES];
-    bh_room *rooms; /* rooms.cu: all that is reserved */
-    std::mutex rooms_held;
+    bh_reservation *reservations; /* reservations.cu: all that is reserved */
+    std::mutex reservations_held;
     cudaStream_t stream; /* lane[BH_LANE_RUN]: kernels run there */
     cudaStream_t lane[BH_LANES];
     cudaEvent_t reached[BH_LANES]; /* how far a lane was when another was last told to follow it */
@@ -195,11 +195,11 @@ typedef struct bh__gpu_schedule {
 /* effects.cu */
 int bh__gpu_effects(bh__gpu *gpu, bh__effects_step step, const bh__effects *effects);
 
-/* rooms.cu. `give_room` answers whether the memory was reserved here, and then *error says whether giving it back succeeded. */
-uint64_t bh__gpu_room_least(bh__gpu *gpu);
+/* reservations.cu. `unreserve` answers whether the memory was reserved here, and then *error says whether giving it back succeeded. */
+uint64_t bh__gpu_reserve_least(bh__gpu *gpu);
 int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory);
 int bh__gpu_back(bh__gpu *gpu, void *at, uint64_t bytes);
-bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error);
+bool bh__gpu_unreserve(bh__gpu *gpu, void *memory, int *error);
 
 /* primitives.cu */
 extern const bh__primitives bh__gpu_primitives;

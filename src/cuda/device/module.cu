@@ -141,7 +141,7 @@ static int release(bh__gpu *gpu, void *memory)
     on_device here(gpu->device);
     int error;
 
-    if (bh__gpu_give_room(gpu, memory, &error))
+    if (bh__gpu_unreserve(gpu, memory, &error))
         return error;
     return here.error ? here.error : (int)cudaFreeAsync(memory, gpu->stream);
 }
@@ -665,7 +665,7 @@ const bh__cuda_module bh__cuda_module_1 = {
     .close = close,
     .allocate = allocate,
     .release = release,
-    .room_least = bh__gpu_room_least,
+    .reserve_least = bh__gpu_reserve_least,
     .reserve = bh__gpu_reserve,
     .back = bh__gpu_back,
     .allocate_pinned = allocate_pinned,

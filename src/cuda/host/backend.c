@@ -120,7 +120,7 @@ static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
 static void *reserve_growing(void *state, uint64_t bytes)
 {
     bh__cuda *cuda = (bh__cuda *)state;
-    const uint64_t least = cuda->backend.growing.room_least;
+    const uint64_t least = cuda->backend.growing.reserve_least;
     void *memory;
 
     if (!least || bytes < least)
@@ -619,10 +619,10 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->system = *system;
     b->host.system = *system;
     b->host.pages = BH_PAGES_AUTO;
-    b->host.room_least = BH__ROOM_LEAST;
+    b->host.reserve_least = BH__RESERVE_LEAST;
     b->memory = b->host;
     b->memory.of_device = 1;
-    b->memory.room_least = 0;
+    b->memory.reserve_least = 0;
     b->memory.system.state = cuda;
     b->memory.system.allocate = allocate;
     b->memory.system.release = unreserve;
@@ -632,7 +632,7 @@ bh_status bh__cuda_init(bh__cuda *cuda, int device, const bh_context_options *op
     b->memory.system.unreserve = unreserve;
     b->memory.system.page_bytes = page_bytes;
     b->growing = b->memory;
-    b->growing.room_least = cuda->module->room_least(cuda->gpu);
+    b->growing.reserve_least = cuda->module->reserve_least(cuda->gpu);
     b->growing.system.reserve = reserve_growing;
     b->growing.system.commit = commit_growing;
     b->far = b->memory;

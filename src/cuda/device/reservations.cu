@@ -82,19 +82,19 @@ CUmemAllocationProp memory_of(const bh__gpu *gpu)
     return properties;
 }
 
-/* The room that an address lies in, or NULL: it was allocated. Rooms do not move while their blocks exist. */
-bh_room *room_of(bh__gpu *gpu, const void *at)
+/* The reservation that an address lies in, or NULL: it was allocated. It stays while its block exists. */
+bh_reservation *reservation_of(bh__gpu *gpu, const void *at)
 {
-    std::lock_guard<std::mutex> list(gpu->rooms_held);
-    bh_room *room = gpu->rooms;
+    std::lock_guard<std::mutex> list(gpu->reservations_held);
+    bh_reservation *found = gpu->reservations;
 
-    while (room && !((const unsigned char *)at >= room->memory &&
-                     (const unsigned char *)at < room->memory + room->reserved))
-        room = room->next;
-    return room;
+    while (found && !((const unsigned char *)at >= found->memory &&
+                      (const unsigned char *)at < found->memory + found->reserved))
+        found = found->next;
+    return found;
 }
 
-/* Puts memory under a piece of a room. */
+/* Puts memory under a piece of a reservation. */
 CUresult put_under(const bh__gpu *gpu, CUdeviceptr at, uint64_t bytes)
 {
     const driver &d = the_driver();
@@ -121,7 +121,7 @@ CUresult put_under(const bh__gpu *gpu, CUdeviceptr at, uint64_t bytes)
 
 } // namespace
 
-uint64_t bh__gpu_room_least(bh__gpu *gpu)
+uint64_t bh__gpu_reserve_least(bh__gpu *gpu)
 {
     on_device here(gpu->device);
     const driver &d = the_driver();
@@ -141,80 +141,80 @@ int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
 {
     on_device here(gpu->device);
     const driver &d = the_driver();
-    bh_room *room = here.error ? nullptr : new (std::nothrow) bh_room();
+    bh_reservation *made = here.error ? nullptr : new (std::nothrow) bh_reservation();
     CUdeviceptr at = 0;
 
-    if (room && !d.reserve(&at, pieces(bytes), PIECE, 0, 0)) {
-        std::lock_guard<std::mutex> list(gpu->rooms_held);
+    if (made && !d.reserve(&at, pieces(bytes), PIECE, 0, 0)) {
+        std::lock_guard<std::mutex> list(gpu->reservations_held);
 
-        room->memory = (unsigned char *)(uintptr_t)at;
-        room->reserved = pieces(bytes);
-        room->next = gpu->rooms;
-        gpu->rooms = room;
-        *memory = room->memory;
+        made->memory = (unsigned char *)(uintptr_t)at;
+        made->reserved = pieces(bytes);
+        made->next = gpu->reservations;
+        gpu->reservations = made;
+        *memory = made->memory;
         return 0;
     }
-    delete room;
+    delete made;
     return (int)cudaErrorMemoryAllocation;
 }
 
 int bh__gpu_back(bh__gpu *gpu, void *at, uint64_t bytes)
 {
     on_device here(gpu->device);
-    bh_room *const room = room_of(gpu, at);
+    bh_reservation *const found = reservation_of(gpu, at);
     uint64_t wanted;
     CUresult error;
     uint32_t i;
 
-    if (here.error || !room)
+    if (here.error || !found)
         return here.error;
-    wanted = pieces((uint64_t)((unsigned char *)at - room->memory) + bytes);
-    if (wanted <= room->backed)
+    wanted = pieces((uint64_t)((unsigned char *)at - found->memory) + bytes);
+    if (wanted <= found->backed)
         return 0;
-    error = put_under(gpu, (CUdeviceptr)(uintptr_t)(room->memory + room->backed),
-                      wanted - room->backed);
+    error = put_under(gpu, (CUdeviceptr)(uintptr_t)(found->memory + found->backed),
+                      wanted - found->backed);
     if (error == CUDA_ERROR_OUT_OF_MEMORY && !cudaStreamSynchronize(gpu->stream)) {
         /* The pools may have kept what they were given back. */
         for (i = 0; i < BH_MEMORIES; i++)
             (void)cudaMemPoolTrimTo(gpu->pool[i], 0);
-        error = put_under(gpu, (CUdeviceptr)(uintptr_t)(room->memory + room->backed),
-                          wanted - room->backed);
+        error = put_under(gpu, (CUdeviceptr)(uintptr_t)(found->memory + found->backed),
+                          wanted - found->backed);
     }
     if (!error)
-        room->backed = wanted;
+        found->backed = wanted;
     return error == CUDA_ERROR_OUT_OF_MEMORY ? (int)cudaErrorMemoryAllocation
            : error                           ? (int)cudaErrorUnknown
                                              : 0;
 }
 
-bool bh__gpu_give_room(bh__gpu *gpu, void *memory, int *error)
+bool bh__gpu_unreserve(bh__gpu *gpu, void *memory, int *error)
 {
     on_device here(gpu->device);
     const driver &d = the_driver();
-    bh_room *room;
-    bh_room **from;
+    bh_reservation *found;
+    bh_reservation **from;
     uint32_t i;
 
     {
         /* First off the list: whoever gets the address space next shall not find it there. */
-        std::lock_guard<std::mutex> list(gpu->rooms_held);
+        std::lock_guard<std::mutex> list(gpu->reservations_held);
 
-        for (from = &gpu->rooms; *from && (*from)->memory != memory; from = &(*from)->next)
+        for (from = &gpu->reservations; *from && (*from)->memory != memory; from = &(*from)->next)
             ;
-        room = *from;
-        if (!room)
+        found = *from;
+        if (!found)
             return false;
-        *from = room->next;
+        *from = found->next;
     }
     /* Unmapping does not wait for what the GPU still does there. */
     *error = here.error;
     for (i = 0; i < BH_LANES && !*error; i++)
         *error = (int)cudaStreamSynchronize(gpu->lane[i]);
-    if (!*error && room->backed && d.unmap((CUdeviceptr)(uintptr_t)room->memory, room->backed))
+    if (!*error && found->backed && d.unmap((CUdeviceptr)(uintptr_t)found->memory, found->backed))
         *error = (int)cudaErrorUnknown;
     /* Of a GPU that is lost the address space is lost, too. */
-    if (!*error && d.unreserve((CUdeviceptr)(uintptr_t)room->memory, room->reserved))
+    if (!*error && d.unreserve((CUdeviceptr)(uintptr_t)found->memory, found->reserved))
         *error = (int)cudaErrorUnknown;
-    delete room;
+    delete found;
     return true;
 }
