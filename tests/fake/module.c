@@ -15,7 +15,8 @@
  * BULKHASH_FAKE_FAIL=N makes the N-th request that may fail answer an error, before it does
  * anything; BULKHASH_FAKE_REFUSE=N that one and all that come after it; BULKHASH_FAKE_LOSE=N makes that request and all that come after it fail, and nothing
  * is done any more that was asked for before; BULKHASH_FAKE_MEMORY=BYTES is how much device memory
- * there is; BULKHASH_FAKE_PART=N, when the module is loaded, how many elements a part has.
+ * there is; BULKHASH_FAKE_PART=N, when the module is loaded, how many elements a part has;
+ * BULKHASH_FAKE_RESERVES_NOTHING=1, when a context is created, that it cannot reserve address space.
  * bh__fake_counts tells what was done.
  */
 #define _GNU_SOURCE
@@ -374,7 +375,7 @@ static int reserve(bh__gpu *gpu, uint64_t bytes, void **memory)
 static uint64_t reserve_least(bh__gpu *gpu)
 {
     (void)gpu;
-    return 8192;
+    return number("BULKHASH_FAKE_RESERVES_NOTHING") ? 0 : 8192;
 }
 
 static int back(bh__gpu *gpu, void *at, uint64_t bytes)

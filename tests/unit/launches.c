@@ -5,8 +5,10 @@
  * Launches on a GPU (src/cuda/host/backend.c). Stages that may have nothing to do are held back, and launched when
  * the first kernels have left something to them: calls whose keys are all there, or all new, or some of them, in turn, of few
  * elements and of many. And tables that take turns: the device keeps the descriptors of a few, more tables than that are
- * used here, and they grow, shrink, and go while others stay.
+ * used here, and they grow, shrink, and go while others stay. And memory: blocks of tables that grow do so in place, or, on a
+ * GPU that cannot reserve address space, beside what they were.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 
 #include "base/library.h"
@@ -186,12 +188,51 @@ static void tables_take_turns(void **state)
     }
 }
 
+/* Fills a table call by call; answers by how much the most memory that it took at once is above what it has, at the end. */
+static uint64_t beside(bh_context *of)
+{
+    const test_widths widths = {8, 8};
+    bh_table *table = table_new(of, widths.key_bytes, widths.value_bytes, 1024);
+    model *map = model_new();
+    bh_table_stats stats;
+
+    for (uint64_t i = 0; i < 40; i++) {
+        (void)call(table, map, BH_INSERT, widths, i * 1000, 1000);
+    }
+    for (uint64_t i = 0; i < 40; i++) {
+        (void)call(table, map, BH_FIND, widths, i * 1000, 1000);
+    }
+    stats = table_stats(table);
+    check(stats.grows > 2, "it grew %llu times", (unsigned long long)stats.grows);
+    check(stats.bytes_device == stats.bytes_total && stats.bytes_total < 64 * stats.keys,
+          "%llu bytes, %llu of them on the GPU", (unsigned long long)stats.bytes_total,
+          (unsigned long long)stats.bytes_device);
+    model_free(map);
+    bh_table_destroy(table);
+    return stats.bytes_peak - stats.bytes_total;
+}
+
+static void blocks_grow_in_place(void **state)
+{
+    (void)state;
+    if (!test_on_fake_gpu() || !new_keys_are_left()) {
+        return; /* other designs' blocks do not grow; and a GPU's only where they are large */
+    }
+    check(beside(context) == 0, "memory beside the grown table");
+    setenv("BULKHASH_FAKE_RESERVES_NOTHING", "1", 1);
+    bh_context *moves = context_new(1, NULL, NULL);
+    unsetenv("BULKHASH_FAKE_RESERVES_NOTHING");
+    check(beside(moves) > 0, "a block that cannot grow in place did");
+    bh_context_destroy(moves);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_back),
         cmocka_unit_test(new_keys_until_full),
         cmocka_unit_test(tables_take_turns),
+        cmocka_unit_test(blocks_grow_in_place),
     };
 
     return test_exit_status(cmocka_run_group_tests(tests, launches_start, launches_end));
