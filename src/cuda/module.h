@@ -162,7 +162,7 @@ typedef struct bh__cuda_module {
     /* Address space for memory that grows in place, to be released as other memory is. `reserve_least`: memory of fewer bytes is
      * rather allocated; 0: this GPU has no such address space. `back` puts memory under the `bytes` from `at` on, which begin
      * at the latest where memory ends; what has memory keeps it, and nothing is zeroed. Of memory that was allocated it
-     * does nothing. */
+     * does nothing. Releasing a reservation waits for all that has been queued, and so does `back` where memory is short. */
     uint64_t (*reserve_least)(bh__gpu *gpu);
     int (*reserve)(bh__gpu *gpu, uint64_t bytes, void **memory);
     int (*back)(bh__gpu *gpu, void *at, uint64_t bytes);

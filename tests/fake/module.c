@@ -7,7 +7,7 @@
  *
  * What is asked for is done as late as it may be: each lane is a list of requests, and nothing of
  * it is done before somebody waits for that lane, or for one that follows it. Memory that was
- * taken is there when its lane has come to that. So who forgets to wait, or to have one lane follow
+ * taken is there when its lane has come to that (under reserved addresses at once). So who forgets to wait, or to have one lane follow
  * another, reads what is not there yet. BULKHASH_FAKE_EAGER=1: all lanes but the context's stream
  * do what they are asked for at once, with all that they follow, so that they come too early
  * instead.

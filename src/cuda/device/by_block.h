@@ -24,7 +24,7 @@
 #include "tables/copy_out.h"
 
 /* Items that each thread looks at, in SPARSE. So a list has about one part for each thread where one item in four has one to be
- * done. A part's number has four bits in the list. */
+ * done. A part's number has four bits in the list, which has room for four parts of each item. */
 #define BH_SPARSE_EACH 4u
 #define BH_SPARSE_ITEMS (BH_SPARSE_EACH * BH_CUDA_BLOCK)
 #define BH_SPARSE_PARTS 16u

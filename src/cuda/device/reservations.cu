@@ -63,8 +63,8 @@ const driver &the_driver()
 /* Memory is mapped by whole pieces of so much. */
 const uint64_t PIECE = 2ull << 20;
 
-/* Smaller memory is allocated: the pool mostly has it, from smaller blocks that were given back. Of what is this large a piece is
- * a sixteenth at most, which no budget counts. */
+/* Smaller memory is allocated: the pool mostly has it, from smaller blocks that were given back. So rounding up to a whole piece
+ * adds a sixteenth at most, which budgets do not count. */
 const uint64_t LEAST = 16 * PIECE;
 
 uint64_t pieces(uint64_t bytes)
@@ -126,15 +126,22 @@ uint64_t bh__gpu_reserve_least(bh__gpu *gpu)
     on_device here(gpu->device);
     const driver &d = the_driver();
     const CUmemAllocationProp properties = memory_of(gpu);
-    int supported = 0;
+    CUdeviceptr at = 0;
+    int supported = 0, works = 0;
     size_t least = 0;
 
     if (here.error || !d.there ||
         d.attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
                     gpu->device) ||
-        !supported || d.granularity(&least, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+        !supported || d.granularity(&least, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ||
+        !least || PIECE % least)
         return 0;
-    return least && PIECE % least == 0 ? LEAST : 0;
+    /* Tried, because some drivers say that they support it, and refuse it all the same. */
+    if (!d.reserve(&at, PIECE, PIECE, 0, 0)) {
+        works = !put_under(gpu, at, PIECE) && !d.unmap(at, PIECE);
+        (void)d.unreserve(at, PIECE);
+    }
+    return works ? LEAST : 0;
 }
 
 int bh__gpu_reserve(bh__gpu *gpu, uint64_t bytes, void **memory)

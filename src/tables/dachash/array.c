@@ -137,7 +137,7 @@ bh_status bh__da_lay_out(bh__da_table *t, uint64_t buckets)
 }
 
 /* Gives the array memory for `range` buckets more, and the stack as many nodes as they want. A device's
- * memory does not grow in place: there both are made for the whole doubling. On failure both are as they
+ * small blocks do not grow in place: there both are made for the whole doubling. On failure both are as they
  * were. */
 static bh_status have_memory(bh__da_table *t, uint64_t range)
 {

@@ -145,7 +145,7 @@ bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
 
 /* Growing by doublings would read a small table again and again: so a table that becomes so many times as
  * large is built anew. The small table beside the new one takes no more memory than an old subtable
- * beside a doubled one would. */
+ * beside a doubled one, where that cannot grow in place. */
 #define EXPECT_REBUILDS 8
 
 void bh__dy_expect(bh_table *table, uint64_t keys)

@@ -11,7 +11,8 @@
  *
  * A move copies the pair, publishes the copy and takes the original out, in this order, so a reader
  * finds the key at every instant in at least one bucket. BH_DY(try_move) is a whole move of its own, with
- * both locks; BH_DY(move_away) and BH_DY(move_home) are for those who hold both buckets already.
+ * both locks; BH_DY(move_away) and BH_DY(move_home) are for those who hold both buckets already. (BH_DY_PASS_HOME, which no reader
+ * runs beside, claims a slot first and writes it then: BH_DY(go_home) in resize.h.)
  */
 #ifndef BH_TABLES_DYCUCKOO_MOVES_H
 #define BH_TABLES_DYCUCKOO_MOVES_H

@@ -2,8 +2,8 @@
  * DyCuckoo, the memory of subtables: a block each, created, doubled, halved and destroyed within the
  * budget; and moving all keys to other subtables, which are built beside the old ones.
  *
- * On every failure the table is as it was. Cores double a block in place where the system has room behind
- * it; memory of a device comes and goes as a whole, so its content is copied to another block.
+ * On every failure the table is as it was. A block is doubled in place where there is address space behind it
+ * (storage/block.h); elsewhere its content is copied to another block.
  */
 #include "tables/dycuckoo/policy.h"
 
