@@ -116,8 +116,8 @@ static int commit(void *state, void *memory, uint64_t bytes, bh_pages pages)
     return cuda->module->fill(cuda->gpu, memory, 0, bytes);
 }
 
-/* What is large becomes address space, which memory is put under when it is committed; if that is refused there is none from the
- * pool instead. */
+/* Large blocks get address space, which memory is put under when it is committed. Where that is refused they get nothing: the
+ * pool would allocate the spare address space, too. */
 static void *reserve_growing(void *state, uint64_t bytes)
 {
     bh__cuda *cuda = (bh__cuda *)state;
