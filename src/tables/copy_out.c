@@ -37,7 +37,8 @@ static void end_of(bh__export *job, uint64_t parts)
     job->stop_slot = 0;
 }
 
-int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh__exported *out)
+int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh__exported *out,
+                       bh__need need)
 {
     const bh__backend *backend = table->backend;
     const uint64_t part = bh__on_device(backend) ? BH_EXPORT_PART_FAR : BH_EXPORT_PART;
@@ -55,7 +56,7 @@ int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh
         job.part = part;
         parts = cut(&job, from, *at, &before);
         /* Parts run in any order, so only a part that runs alone may meet the end of the room. */
-        if (table->keys > out->room && parts > fit)
+        if (from->pairs > out->room && parts > fit)
             parts = fit ? fit : 1;
         job.keys = (unsigned char *)out->keys + out->copied * table->options.key_bytes;
         job.values = out->values
@@ -66,7 +67,7 @@ int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh
         job.stop = 0;
         job.stop_slot = 0;
         job.stop_array = job.arrays;
-        if (!backend->pass(backend, table, from->pass, &job, parts, 1, BH_TRY))
+        if (!backend->pass(backend, table, from->pass, &job, parts, 1, need))
             return 0;
         if (job.stop_array == job.arrays)
             end_of(&job, parts);

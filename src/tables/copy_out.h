@@ -33,6 +33,7 @@ typedef struct bh__arrays {
     uint32_t slots;  /* of a bucket */
     uint32_t places; /* a position is so many times the number of a bucket, plus a slot */
     uint32_t pass;
+    uint64_t pairs; /* in all of them, at most */
 } bh__arrays;
 
 /* The argument of the pass; an item is a part. */
@@ -63,8 +64,9 @@ typedef struct bh__exported {
 } bh__exported;
 
 /* Copies the pairs of arrays from position *at on, and moves *at behind them. Answers 0 when a device
- * refused. */
-int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh__exported *out);
+ * refused; `need` says whether it may. */
+int bh__export_buckets(bh_table *table, const bh__arrays *from, uint64_t *at, bh__exported *out,
+                       bh__need need);
 
 #ifdef BH_FN
 

@@ -17,13 +17,30 @@
 #define BH_COPY_AHEAD 24u
 #endif
 
-/* Copies the pair in a slot; where `value` is NULL the key alone. */
-BH_FN void BH_COPY(copy_pair)(const bh_export_part *part, uint64_t number, uint32_t slot,
-                              BH_KEY *key, BH_VALUE *value)
+typedef struct BH_COPY(pair_out) {
+    BH_KEY key;
+    BH_VALUE value;
+} BH_COPY(pair_out);
+
+/* Reads the pair in a slot; its value if `values` is not NULL. */
+BH_FN BH_COPY(pair_out) BH_COPY(read_out)(const bh_export_part *part, uint64_t number,
+                                          uint32_t slot, const BH_VALUE *values)
 {
-    *key = BH_READ_KEY(BH_COPY(key_out)(part, number, slot));
-    if (BH_VALUE_BYTES && value)
-        *value = BH_READ_VALUE(BH_COPY(value_out)(part, number, slot));
+    BH_COPY(pair_out) pair;
+
+    pair.key = BH_READ_KEY(BH_COPY(key_out)(part, number, slot));
+    pair.value = 0;
+    if (BH_VALUE_BYTES && values)
+        pair.value = BH_READ_VALUE(BH_COPY(value_out)(part, number, slot));
+    return pair;
+}
+
+/* Writes it to place `to` of the output. */
+BH_FN void BH_COPY(write_out)(BH_KEY *keys, BH_VALUE *values, uint64_t to, BH_COPY(pair_out) pair)
+{
+    keys[to] = pair.key;
+    if (BH_VALUE_BYTES && values)
+        values[to] = pair.value;
 }
 
 /* Copies the pairs of a part to the places that it takes. */
@@ -60,8 +77,8 @@ BH_FN void BH_COPY(export_part)(bh__export *job, uint64_t number)
                 bh_export_stop(job, part, i, bh_first(used));
                 return;
             }
-            BH_COPY(copy_pair)(part, i, bh_first(used), keys + to, values ? values + to : values);
-            to++;
+            BH_COPY(write_out)
+            (keys, values, to++, BH_COPY(read_out)(part, i, bh_first(used), values));
         }
     }
 }

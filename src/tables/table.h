@@ -412,8 +412,7 @@ typedef enum bh__resolved {
     BH_RESOLVED_REFUSED /* the first `refused` of the list cannot be done; *why says why */
 } bh__resolved;
 
-#define BH__EXPORT_NO_MEMORY UINT64_MAX
-#define BH__EXPORT_REFUSED (UINT64_MAX - 1)
+#define BH__EXPORT_REFUSED UINT64_MAX
 
 struct bh__policy {
     const char *name;
@@ -448,8 +447,7 @@ struct bh__policy {
     bh_status (*compact)(bh_table *table);
     bh_status (*clear)(bh_table *table);
     /* Copies pairs from position *at on (0: the start) and moves *at behind them; answers how many
-     * were copied, 0 only at the end or when room is 0; or, on a device, BH__EXPORT_NO_MEMORY or
-     * BH__EXPORT_REFUSED. */
+     * were copied, 0 only at the end or when room is 0; or, on a device, BH__EXPORT_REFUSED. */
     uint64_t (*export_pairs)(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
     /* NULL, or fills in those of the statistics that only this design has; they stay 0 where a device has

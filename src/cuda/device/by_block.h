@@ -67,20 +67,23 @@ static __device__ __forceinline__ void bh_cuda_sparse(uint64_t items, wanting wa
 /* A slot's index has five bits in the list. */
 #define BH_COPY_SLOTS_MOST 32u
 
-/* Copies the part of the block's number: `exported` tells the slots of a bucket that are to be exported, and `copy` copies
- * the pair of a slot to a place of the output. */
-template <typename exporting, typename copies>
+/* Pairs that each thread reads before it writes them. */
+#define BH_COPY_EACH 4u
+
+/* Copies the part of the block's number: `exported` tells the slots of a bucket that are to be exported, `read` reads the
+ * pair of a slot, and `write` writes it to a place of the output. */
+template <typename pair, typename exporting, typename reads, typename writes>
 static __device__ __forceinline__ void bh_cuda_copy_part(bh__export *job, exporting exported,
-                                                         copies copy)
+                                                         reads read, writes write)
 {
     typedef cub::BlockScan<uint32_t, BH_EXPORT_PART_FAR> scan;
     __shared__ typename scan::TempStorage scanning;
     __shared__ uint16_t list[BH_EXPORT_PART_FAR * BH_COPY_SLOTS_MOST];
     __shared__ uint64_t places;
     const bh_export_part part = bh_export_part_of(job, blockIdx.x);
-    const uint64_t own = part.begin + threadIdx.x;
-    uint32_t used = own < part.end ? exported(&part, own) : 0;
-    uint32_t at, all, most, i;
+    const uint64_t bucket = part.begin + threadIdx.x;
+    uint32_t used = bucket < part.end ? exported(&part, bucket) : 0;
+    uint32_t at, all, most, i, k;
 
     scan(scanning).ExclusiveSum(bh_count(used), at, all);
     for (; used; used &= used - 1)
@@ -91,9 +94,22 @@ static __device__ __forceinline__ void bh_cuda_copy_part(bh__export *job, export
     most = places >= job->room        ? 0
            : job->room - places < all ? (uint32_t)(job->room - places)
                                       : all;
-    for (i = threadIdx.x; i < most; i += BH_EXPORT_PART_FAR)
-        copy(&part, part.begin + list[i] / BH_COPY_SLOTS_MOST, list[i] % BH_COPY_SLOTS_MOST,
-             places + i);
+    for (i = threadIdx.x; i < most; i += BH_COPY_EACH * BH_EXPORT_PART_FAR) {
+        pair pairs[BH_COPY_EACH];
+
+#pragma unroll
+        for (k = 0; k < BH_COPY_EACH; k++) {
+            const uint32_t own = i + k * BH_EXPORT_PART_FAR, entry = own < most ? list[own] : 0;
+
+            if (own < most)
+                pairs[k] = read(&part, part.begin + entry / BH_COPY_SLOTS_MOST,
+                                entry % BH_COPY_SLOTS_MOST);
+        }
+#pragma unroll
+        for (k = 0; k < BH_COPY_EACH; k++)
+            if (i + k * BH_EXPORT_PART_FAR < most)
+                write(places + i + k * BH_EXPORT_PART_FAR, pairs[k]);
+    }
     if (threadIdx.x == 0 && most < all)
         bh_export_stop(job, &part, part.begin + list[most] / BH_COPY_SLOTS_MOST,
                        list[most] % BH_COPY_SLOTS_MOST);

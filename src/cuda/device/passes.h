@@ -71,14 +71,19 @@ typedef struct bh_cuda_alone {
 #define BH_CUDA_PASS_PARTS(text, argument)                                                         \
     __global__ void BH_DESIGN(cuda_##text)(argument * job)                                         \
     {                                                                                              \
-        bh_cuda_copy_part(                                                                         \
+        BH_KEY *const keys = (BH_KEY *)job->keys;                                                  \
+        BH_VALUE *const values = (BH_VALUE *)job->values;                                          \
+                                                                                                   \
+        bh_cuda_copy_part<BH_DESIGN(pair_out)>(                                                    \
             job,                                                                                   \
             [&](const bh_export_part *part, uint64_t number) {                                     \
                 return BH_DESIGN(exported)(part, number);                                          \
             },                                                                                     \
-            [&](const bh_export_part *part, uint64_t number, uint32_t slot, uint64_t to) {         \
-                BH_DESIGN(copy_pair)(part, number, slot, (BH_KEY *)job->keys + to,                 \
-                                     job->values ? (BH_VALUE *)job->values + to : nullptr);        \
+            [&](const bh_export_part *part, uint64_t number, uint32_t slot) {                      \
+                return BH_DESIGN(read_out)(part, number, slot, values);                            \
+            },                                                                                     \
+            [&](uint64_t to, BH_DESIGN(pair_out) pair) {                                           \
+                BH_DESIGN(write_out)(keys, values, to, pair);                                      \
             });                                                                                    \
     }                                                                                              \
                                                                                                    \

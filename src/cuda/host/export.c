@@ -28,8 +28,6 @@ static bh_status export_parts(bh__call *c, uint64_t *at, uint64_t *count)
                                                 bh__ferry_seen(f, BH_ARRAY_VALUES),
                                                 c->n - *count < c->part ? c->n - *count : c->part);
         status = bh__cuda_alive(c->cuda);
-        if (!status && copied == BH__EXPORT_NO_MEMORY)
-            status = bh__fail(BH_ERR_MEMORY, "the GPU gave no temporary memory to export pairs");
         if (!status && copied == BH__EXPORT_REFUSED)
             status = bh__fail(BH_ERR_DEVICE, "the GPU refused to export pairs");
         if (status)

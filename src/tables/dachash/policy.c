@@ -205,11 +205,12 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     from.slots = bh__da_slots(table);
     from.places = BH_DA_PLACES;
     from.pass = BH_DA_PASS_EXPORT;
+    from.pairs = table->keys;
     from.array[0].lines = g->buckets;
     from.array[0].count = bh__da_buckets(g);
     from.array[1].lines = g->nodes + ((uint64_t)g->first << g->node_shift);
     from.array[1].count = g->nodes_most;
-    if (!bh__export_buckets(table, &from, at, &out))
+    if (!bh__export_buckets(table, &from, at, &out, BH_TRY))
         return BH__EXPORT_REFUSED;
     return out.copied;
 }

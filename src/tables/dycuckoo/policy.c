@@ -158,11 +158,12 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     from.slots = bh__dy_slots_per_bucket(table);
     from.places = 16;
     from.pass = BH_DY_PASS_EXPORT;
+    from.pairs = table->keys;
     for (i = 0; i < from.count; i++) {
         from.array[i].lines = g->subtable[i].lines;
         from.array[i].count = bh_dy_buckets(g, i);
     }
-    if (!bh__export_buckets(table, &from, at, &out))
+    if (!bh__export_buckets(table, &from, at, &out, BH_TRY))
         return BH__EXPORT_REFUSED;
     return out.copied;
 }

@@ -10,9 +10,6 @@
  */
 #include "tables/hashfight/policy.h"
 
-/* How many counts of parts reading has memory for, at most. */
-#define READ_PARTS_MOST (1u << 20)
-
 /* Pairs in columns. */
 typedef struct columns {
     void *keys;
@@ -300,16 +297,12 @@ static void tell(const bh_table *table, uint8_t *outcomes, uint64_t n)
 typedef struct aside {
     columns pairs;
     columns spare;
-    uint64_t *counts;
-    uint64_t parts;
 } aside;
 
 static void cut_aside(bh__arena *a, const bh_table *table, aside *to)
 {
     to->pairs = cut_columns(a, table, BH_HF_BUFFER_MOST);
     to->spare = cut_columns(a, table, BH_HF_BUFFER_MOST);
-    to->parts = BH_HF_BUFFER_MOST / BH_HF_EXPORT_PART_FAR + 1;
-    to->counts = (uint64_t *)bh__pointer(bh__cut(a, to->parts, 8));
 }
 
 static uint64_t aside_bytes(const bh_table *table)
@@ -326,16 +319,15 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     const bh_table *table = &t->table;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
     bh__where where = bh__hf_where(table);
-    uint64_t cell = 0, kept = 0;
+    uint64_t kept = 0;
     bh__arena a = {t->aside, 0};
     bh__sort sort;
     aside to;
 
     cut_aside(&a, table, &to);
-    if (t->tail.tail &&
-        !bh__hf_read(table, t->geometry.generations - 1, &cell, to.counts, to.parts, to.pairs.keys,
-                     value_bytes ? to.pairs.values : 0, BH_HF_BUFFER_MOST, &kept))
-        return 0;
+    if (t->tail.tail)
+        kept = bh__hf_read(t, t->geometry.generations - 1, to.pairs.keys, to.pairs.values,
+                           BH_HF_BUFFER_MOST);
     bh__hf_copy(table, (uint64_t)(uintptr_t)to.pairs.keys + kept * key_bytes,
                 (uint64_t)(uintptr_t)keys, count * key_bytes);
     bh__hf_zero(table, (uint64_t)(uintptr_t)to.pairs.values + kept * value_bytes,
@@ -358,30 +350,6 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
     return 1;
 }
 
-/* --- reading ------------------------------------------------------------------------------------- */
-
-static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
-{
-    bh__where where = bh__hf_where(table);
-
-    return table->backend->primitives->scan(&where, counts, 8, parts, 0, counts, sum);
-}
-
-static uint64_t counts(const bh_table *table, uint64_t first)
-{
-    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
-    uint64_t most = 0, i;
-
-    for (i = first; i < g->generations; i++) {
-        uint64_t parts =
-            bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)) / BH_HF_EXPORT_PART_FAR +
-            1;
-
-        most = parts > most ? parts : most;
-    }
-    return most < READ_PARTS_MOST ? most : READ_PARTS_MOST;
-}
-
 const bh__hf_builder bh__hf_far = {
     .region_keys = region_keys,
     .regions_most = regions_most,
@@ -390,7 +358,4 @@ const bh__hf_builder bh__hf_far = {
     .tell = tell,
     .add_to_buffer = add_to_buffer,
     .aside_bytes = aside_bytes,
-    .part = BH_HF_EXPORT_PART_FAR,
-    .add_up = add_up,
-    .counts = counts,
 };

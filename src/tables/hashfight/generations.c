@@ -22,9 +22,6 @@
  * reads miss the TLB too. On huge pages it never pays (docs/decisions/0007). */
 #define REGIONS_PAY_BYTES (192ull << 20)
 
-/* How many counts of parts are on the stack. */
-#define READ_PARTS 256
-
 /* --- the list ------------------------------------------------------------------------------------ */
 
 /* A store of its own: a call that begins reads the number without holding the gate. */
@@ -120,114 +117,48 @@ void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *mad
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
-/* Pairs of a generation, at most. */
-static uint64_t pairs_most(const bh_table *table, uint64_t generation)
+/* The generations from `first` on, as arrays of lines and of the tails' pairs. */
+static bh__arrays arrays_of(const bh__hf_table *t, uint64_t first)
 {
-    const bh__hf_table *t = (const bh__hf_table *)table;
+    const bh_hf_geometry *g = &t->geometry;
+    const uint64_t large = bh__hf_large(t);
+    bh__arrays from;
+    uint64_t i;
 
-    return generation < bh__hf_large(t) ? t->built[generation]
-                                        : t->geometry.generation[generation].tail;
+    from.count = 0;
+    from.slots = from.places = (uint32_t)bh__hf_slots_per_line(&t->table);
+    from.pass = BH_HF_PASS_EXPORT;
+    from.pairs = 0;
+    for (i = first; i < g->generations; i++) {
+        const bh_hf_generation *one = &g->generation[i];
+
+        from.array[from.count].lines = 2 * i;
+        from.array[from.count++].count = one->rounds ? one->regions * one->region_lines : 0;
+        from.array[from.count].lines = 2 * i + 1;
+        from.array[from.count++].count = (one->tail + from.slots - 1) / from.slots;
+        from.pairs += i < large ? t->built[i] : one->tail;
+    }
+    return from;
 }
 
-/* Reads all cells of a generation from `cell` on in one pass, in whatever order: on a device 1.6 times as fast as
- * counting pairs first (docs/decisions/0040). Answers 0 where there were more than there is room for. */
-static int read_at_once(const bh_table *table, bh_hf_export *job, uint64_t cell, uint64_t cells,
-                        void *keys, void *values, uint64_t room)
+uint64_t bh__hf_read(bh__hf_table *t, uint64_t first, void *keys, void *values, uint64_t room)
 {
-    job->first = cell;
-    job->end = cells;
-    job->part = BH_HF_ALL_PART;
-    job->room = room;
-    job->keys = keys;
-    job->values = values;
-    job->copied = 0;
-    bh__hf_pass(table, BH_HF_PASS_ALL, job, (cells - cell + job->part - 1) / job->part, 1);
-    return job->copied <= room;
-}
+    const bh__arrays from = arrays_of(t, first);
+    bh__exported out = {keys, t->table.options.value_bytes ? values : 0, room, 0};
+    uint64_t at = 0;
 
-int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
-                uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied)
-{
-    const bh_hf_geometry *g = &((const bh__hf_table *)table)->geometry;
-    uint64_t cells = bh_hf_cells(&g->generation[generation], bh__hf_slots_per_line(table));
-    const bh__hf_builder *builder = bh__hf_builder_of(table);
-    bh_hf_export job;
-
-    *copied = 0;
-    job.geometry = g;
-    job.from = generation;
-    if (*cell < cells && room >= pairs_most(table, generation) && bh__on_device(table->backend) &&
-        read_at_once(table, &job, *cell, cells, keys, values, room)) {
-        *copied = job.copied;
-        *cell = cells;
-        return 1;
-    }
-    job.part = builder->part;
-    job.counts = counts;
-    while (*cell < cells && *copied < room) {
-        uint64_t parts = (cells - *cell + job.part - 1) / job.part, sum;
-
-        parts = parts < counts_room ? parts : counts_room;
-        /* On a device parts are small: not many more of them are read than there is room for. */
-        if (bh__on_device(table->backend) && (parts - 1) / 4 > (room - *copied) / job.part)
-            parts = (room - *copied) / job.part * 4 + 1;
-        job.first = *cell;
-        job.end = cells - *cell < parts * job.part ? cells : *cell + parts * job.part;
-        bh__hf_pass(table, BH_HF_PASS_COUNT, &job, parts, 1);
-        if (!builder->add_up(table, counts, parts, &sum))
-            return 0;
-        job.room = room - *copied;
-        job.keys = (unsigned char *)keys + *copied * table->options.key_bytes;
-        job.values =
-            values ? (unsigned char *)values + *copied * table->options.value_bytes : values;
-        job.stop = job.end;
-        job.copied = sum;
-        bh__hf_pass(table, BH_HF_PASS_EXPORT, &job, parts, 1);
-        *copied += job.copied;
-        *cell = job.stop;
-    }
-    return 1;
+    (void)bh__export_buckets(&t->table, &from, &at, &out, BH_MUST);
+    return out.copied;
 }
 
 uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    const bh_hf_geometry *g = &bh__hf_of(table)->geometry;
-    const bh__hf_builder *builder = bh__hf_builder_of(table);
-    const bh__backend *backend = table->backend;
-    uint64_t near[READ_PARTS], *counts = near, parts = READ_PARTS, before = 0, copied = 0, i;
-    uint64_t most = builder->counts(table, 0);
-    bh__temporary memory;
-    int read = 1;
+    const bh__arrays from = arrays_of(bh__hf_of(table), 0);
+    bh__exported out = {keys, values, room, 0};
 
-    if (!g->generations || !room)
-        return 0;
-    if (most) {
-        /* See bh__hf_read. */
-        parts = room / builder->part * 4 + 1;
-        parts = parts < most ? parts : most;
-        if (!bh__temporary_take(&memory, &backend->memory, parts * 8))
-            return BH__EXPORT_NO_MEMORY;
-        counts = (uint64_t *)(void *)memory.memory;
-    }
-    for (i = 0; read && i < g->generations; i++) {
-        uint64_t cells = bh_hf_cells(&g->generation[i], bh__hf_slots_per_line(table)), here = 0;
-
-        if (copied < room && *at < before + cells) {
-            uint64_t cell = *at - before;
-
-            read = bh__hf_read(
-                table, i, &cell, counts, parts,
-                (unsigned char *)keys + copied * table->options.key_bytes,
-                values ? (unsigned char *)values + copied * table->options.value_bytes : values,
-                room - copied, &here);
-            copied += here;
-            *at = before + cell;
-        }
-        before += cells;
-    }
-    if (most)
-        bh__temporary_give(&memory, &backend->memory);
-    return read ? copied : BH__EXPORT_NO_MEMORY;
+    if (!bh__export_buckets(table, &from, at, &out, BH_TRY))
+        return BH__EXPORT_REFUSED;
+    return out.copied;
 }
 
 /* --- merging ------------------------------------------------------------------------------------- */
@@ -236,44 +167,27 @@ uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 typedef struct collected {
     uint64_t keys;
     uint64_t values;
-    uint64_t *counts; /* unless they are on the stack */
-    uint64_t parts;
 } collected;
 
-static void cut_collected(bh__arena *a, const bh__hf_table *t, uint64_t first, uint64_t total,
-                          collected *c)
+static void cut_collected(bh__arena *a, const bh_table *table, uint64_t total, collected *c)
 {
-    const bh_table *table = &t->table;
-
     c->keys = bh__cut(a, total, table->options.key_bytes);
     c->values = bh__cut(a, total, table->options.value_bytes);
-    c->parts = t->builder->counts(table, first);
-    c->counts = (uint64_t *)bh__pointer(bh__cut(a, c->parts, 8));
 }
 
-/* Reads the generations from `first` on, and puts the new keys behind their pairs; *n receives how many
- * pairs that makes, at most `room`. */
-static int collect(const bh__hf_table *t, uint64_t first, const void *keys, uint64_t count,
-                   const collected *to, uint64_t room, uint64_t *n)
+/* Reads the generations from `first` on, and puts the new keys behind their pairs; answers how many pairs that
+ * makes, at most `room`. */
+static uint64_t collect(bh__hf_table *t, uint64_t first, const void *keys, uint64_t count,
+                        const collected *to, uint64_t room)
 {
     const bh_table *table = &t->table;
     const uint32_t key_bytes = table->options.key_bytes, value_bytes = table->options.value_bytes;
-    uint64_t near[READ_PARTS], *counts = to->parts ? to->counts : near, copied, i;
-    const uint64_t parts = to->parts ? to->parts : READ_PARTS;
+    const uint64_t n =
+        bh__hf_read(t, first, bh__pointer(to->keys), bh__pointer(to->values), room - count);
 
-    *n = 0;
-    for (i = first; i < t->geometry.generations; i++) {
-        uint64_t cell = 0;
-
-        if (!bh__hf_read(table, i, &cell, counts, parts, bh__pointer(to->keys + *n * key_bytes),
-                         bh__pointer(to->values + *n * value_bytes), room - *n, &copied))
-            return 0;
-        *n += copied;
-    }
-    bh__hf_copy(table, to->keys + *n * key_bytes, (uint64_t)(uintptr_t)keys, count * key_bytes);
-    bh__hf_zero(table, to->values + *n * value_bytes, count * value_bytes);
-    *n += count;
-    return 1;
+    bh__hf_copy(table, to->keys + n * key_bytes, (uint64_t)(uintptr_t)keys, count * key_bytes);
+    bh__hf_zero(table, to->values + n * value_bytes, count * value_bytes);
+    return n + count;
 }
 
 static bh_status fail_merge(uint64_t pairs)
@@ -312,15 +226,12 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
     if (bh__hf_make_plan(table, table->keys - stay + count, &p) &&
         bh__hf_is_beyond(t, p.bytes, freed))
         return bh__hf_fail_beyond(t, p.bytes, freed);
-    cut_collected(&a, t, first, total, &c);
+    cut_collected(&a, table, total, &c);
     if (a.overflowed || !bh__temporary_take(&memory, &backend->memory, a.at))
         return fail_merge(total);
     a.at = (uint64_t)(uintptr_t)memory.memory;
-    cut_collected(&a, t, first, total, &c);
-    if (!collect(t, first, keys, count, &c, total, &from.n)) {
-        bh__temporary_give(&memory, &backend->memory);
-        return fail_merge(total);
-    }
+    cut_collected(&a, table, total, &c);
+    from.n = collect(t, first, keys, count, &c, total);
     from.keys = bh__pointer(c.keys);
     from.payloads = table->options.value_bytes ? bh__pointer(c.values) : 0;
     from.payload_bytes = table->options.value_bytes;

@@ -39,6 +39,7 @@
 
 #include "bulkhash/bulkhash.h"
 #include "primitives/hash.h"
+#include "tables/copy_out.h"
 #include "tables/table.h"
 
 extern const bh__policy bh__hashfight_policy;
@@ -100,9 +101,7 @@ typedef struct bh_hf_geometry {
  * have too, for tests with a fake device). */
 /* clang-format off */
 #define BH_HF_PASSES(pass)                                                                         \
-    pass(COUNT,  count_parts,  bh_hf_export,  OWN)                                                 \
-    pass(EXPORT, export_parts, bh_hf_export,  OWN)                                                 \
-    pass(ALL,    export_all,   bh_hf_export,  OWN)                                                 \
+    pass(EXPORT, export_parts, bh__export,    PARTS)                                               \
     pass(FILLER, find_fillers, bh_hf_fillers, EACH)                                                \
     pass(FIGHT,  fight_tasks,  bh_hf_fight,   CORES)                                               \
     pass(TAIL,   make_tail,    bh_hf_fight,   CORES)                                               \
@@ -244,36 +243,8 @@ typedef struct bh_hf_runs {
     uint64_t gone; /* pairs of the buffer that were erased */
 } bh_hf_runs;
 
-/*
- * BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT: an item is a part of the cells of one generation: its slots, and
- * behind them its tail. Each part goes to its place in the output. A part has BH_HF_EXPORT_PART cells; on
- * a device it has as many as a block of threads has threads, each of which looks at one.
- *
- * BH_HF_PASS_ALL, of a device: the same in one pass, in whatever order, where there is room for all. A part has
- * BH_HF_ALL_PART cells.
- */
-#define BH_HF_EXPORT_PART (1u << 17)
-#define BH_HF_EXPORT_PART_FAR 256u
-#define BH_HF_ALL_PART (8 * BH_HF_EXPORT_PART_FAR)
-
-typedef struct bh_hf_export {
-    const bh_hf_geometry *geometry;
-    uint64_t from;  /* the generation's number */
-    uint64_t first; /* cell */
-    uint64_t end;
-    uint64_t part;    /* cells of a part */
-    uint64_t *counts; /* count: receives the keys of each part; export: keys before each part */
-    void *keys;
-    void *values; /* NULL: keys only */
-    uint64_t room;
-    uint64_t stop;   /* set by the part that found no room for this cell, or by the last one */
-    uint64_t copied; /* set by that part; all: added up by all parts */
-} bh_hf_export;
-
-/* Cells of a generation. */
-static inline uint64_t bh_hf_cells(const bh_hf_generation *generation, uint64_t slots_per_line)
-{
-    return generation->regions * generation->region_lines * slots_per_line + generation->tail;
-}
+/* BH_HF_PASS_EXPORT: an item is a part of a generation's lines, or of its tail, of which a "bucket" is as many pairs as a
+ * line has slots (tables/copy_out.h). `lines` of such an array says which: twice the generation's number, plus 1 for
+ * the tail. */
 
 #endif

@@ -284,30 +284,6 @@ static uint64_t aside_bytes(const bh_table *table)
     return 0; /* pairs move up in place */
 }
 
-/* --- reading ------------------------------------------------------------------------------------- */
-
-static int add_up(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum)
-{
-    uint64_t i;
-
-    (void)table;
-    *sum = 0;
-    for (i = 0; i < parts; i++) {
-        uint64_t here = counts[i];
-
-        counts[i] = *sum;
-        *sum += here;
-    }
-    return 1;
-}
-
-static uint64_t counts(const bh_table *table, uint64_t first)
-{
-    (void)table;
-    (void)first;
-    return 0;
-}
-
 const bh__hf_builder bh__hf_near = {
     .region_keys = region_keys,
     .regions_most = regions_most,
@@ -316,7 +292,4 @@ const bh__hf_builder bh__hf_near = {
     .tell = 0, /* the fight sets outcomes */
     .add_to_buffer = add_to_buffer,
     .aside_bytes = aside_bytes,
-    .part = BH_HF_EXPORT_PART,
-    .add_up = add_up,
-    .counts = counts,
 };

@@ -818,154 +818,92 @@ BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
  * Reading all of it
  * --------------------------------------------------------------------------------------------- */
 
-/* Whether there is a pair in a cell of a round, or of the tail; and where. */
-BH_FN int BH_HF(live)(const bh_hf_export *job, const bh_hf_generation *from, uint64_t cell,
-                      uint64_t round, uint64_t slots, unsigned char **key, unsigned char **value)
+/* Of the slots of a line those that are in use, as bits. No key is hashed to find out: an empty slot holds its filler. */
+BH_FN uint32_t BH_HF(line_used)(const bh_hf_generation *from, uint64_t number)
 {
-    if (cell >= slots) {
-        *key = bh_hf_at(from->tail_keys + (cell - slots) * BH_KEY_BYTES);
-        *value = bh_hf_at(from->tail_values + (cell - slots) * BH_VALUE_BYTES);
-        return !bh_hf_at(from->tail_gone)[cell - slots];
+    const unsigned char *at = bh_hf_at(from->lines + number * BH_HF_LINE);
+    const uint64_t within = number % from->region_lines;
+    const bh_hf_round *round = from->round;
+    const bh_line line = bh_line_load(at);
+    uint32_t used = (1u << BH_HF_LINE_SLOTS) - 1;
+    uint64_t rest;
+
+    while (round + 1 < from->round + from->rounds && round[1].line <= within)
+        round++;
+    /* Behind the last slot of a round there may be anything up to the next line, and behind the last round up to the
+     * next region. */
+    rest = (within - round->line) * BH_HF_LINE_SLOTS;
+    rest = rest < round->slots ? round->slots - rest : 0;
+    if (rest < BH_HF_LINE_SLOTS)
+        used = (1u << rest) - 1;
+    used &= ~(BH_KEY_BYTES == 4 ? bh_line_match32(line, 0, BH_HF_LINE_SLOTS, 0)
+                                : bh_line_match64(line, 0, BH_HF_LINE_SLOTS, 0));
+    /* In this slot there may be key 0, and its filler is another key. */
+    if (round->zero / BH_HF_LINE_SLOTS == number) {
+        const uint32_t zero = (uint32_t)(round->zero % BH_HF_LINE_SLOTS);
+        const BH_KEY key = BH_READ_KEY(at + zero * BH_KEY_BYTES);
+
+        used = (used & ~(1u << zero)) | (uint32_t)(key != (BH_KEY)round->filler) << zero;
     }
-    *key = BH_HF(key_at)(from, cell);
-    *value = BH_HF(value_at)(from, cell);
-    return bh_hf_slot(from, bh_hash_key(BH_LOAD_KEY(*key), &job->geometry->seed), round,
-                      BH_HF_LINE_SLOTS) == cell;
+    return used;
 }
 
-/* The round of a cell, and the first cell behind that round; cells between rounds are in none:
- * *round is then `rounds`. */
-BH_FN uint64_t BH_HF(round_of)(const bh_hf_generation *from, uint64_t cell, uint64_t slots,
-                               uint64_t *round)
+/* The same of pairs of the tail. */
+BH_FN uint32_t BH_HF(tail_used)(const bh_hf_generation *from, uint64_t number)
 {
-    uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS, region_first, i;
+    const uint64_t first = number * BH_HF_LINE_SLOTS;
+    uint32_t used = 0, i;
 
-    *round = from->rounds;
-    if (cell >= slots)
-        return slots + from->tail;
-    region_first = cell / region_slots * region_slots;
-    for (i = 0; i < from->rounds; i++) {
-        uint64_t first = region_first + from->round[i].line * BH_HF_LINE_SLOTS;
-
-        if (cell < first)
-            return first;
-        if (cell < first + from->round[i].slots) {
-            *round = i;
-            return first + from->round[i].slots;
-        }
-    }
-    return region_first + region_slots;
+    for (i = 0; i < BH_HF_LINE_SLOTS && first + i < from->tail; i++)
+        used |= (uint32_t)!bh_hf_at(from->tail_gone)[first + i] << i;
+    return used;
 }
 
-/* Whether there is a pair in a cell of a generation; and where. `region` is the first cell of a region at or before it
- * (region_first), which a block of threads finds once: dividing the number of each cell makes an export a twentieth slower. */
-BH_FN int BH_HF(look_in)(const bh_hf_export *job, uint64_t cell, uint64_t region,
-                         unsigned char **key, unsigned char **value)
+/* BH_HF_PASS_EXPORT, by tables/copy_parts.h. */
+BH_FN const bh_hf_generation *BH_HF(generation_out)(const bh_export_part *part)
 {
-    const bh_hf_generation *from = &job->geometry->generation[job->from];
-    const uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS;
-    const uint64_t slots = from->regions * region_slots;
-    uint64_t round = 0;
-
-    while (cell < slots && cell - region >= region_slots)
-        region += region_slots;
-    for (; cell < slots && round < from->rounds; round++) {
-        const uint64_t first = region + from->round[round].line * BH_HF_LINE_SLOTS;
-
-        if (cell < first)
-            return 0;
-        if (cell - first < from->round[round].slots)
-            break;
-    }
-    return (cell >= slots || round < from->rounds) &&
-           BH_HF(live)(job, from, cell, round, slots, key, value);
+    return &((const bh_hf_geometry *)part->geometry)->generation[part->lines / 2];
 }
 
-/* The first cell of the region that a cell of a round is in. (Of a cell of the tail the answer is not used.) */
-BH_FN uint64_t BH_HF(region_first)(const bh_hf_export *job, uint64_t cell)
+BH_FN const unsigned char *BH_HF(key_out)(const bh_export_part *part, uint64_t number,
+                                          uint32_t slot)
 {
-    const bh_hf_generation *from = &job->geometry->generation[job->from];
-    const uint64_t region_slots = from->region_lines * BH_HF_LINE_SLOTS;
+    const bh_hf_generation *from = BH_HF(generation_out)(part);
+    const uint64_t at = number * BH_HF_LINE_SLOTS + slot;
 
-    return region_slots ? cell / region_slots * region_slots : 0;
+    if (part->lines % 2)
+        return bh_hf_at(from->tail_keys + at * BH_KEY_BYTES);
+    return bh_hf_at(from->lines + number * BH_HF_LINE + slot * BH_KEY_BYTES);
 }
 
-/* Copies the pair of a cell to place `to` of the output. */
-BH_FN void BH_HF(copy_pair)(const bh_hf_export *job, uint64_t to, const unsigned char *key,
-                            const unsigned char *value)
+BH_FN const unsigned char *BH_HF(value_out)(const bh_export_part *part, uint64_t number,
+                                            uint32_t slot)
 {
-    ((BH_KEY *)job->keys)[to] = BH_LOAD_KEY(key);
-    if (BH_VALUE_BYTES && job->values)
-        ((BH_VALUE *)job->values)[to] = BH_HF(load_value)(value);
+    const bh_hf_generation *from = BH_HF(generation_out)(part);
+    const uint64_t at = number * BH_HF_LINE_SLOTS + slot;
+
+    if (part->lines % 2)
+        return bh_hf_at(from->tail_values + at * BH_VALUE_BYTES);
+    return bh_hf_at(from->lines + number * BH_HF_LINE + BH_HF_LINE_VALUES + slot * BH_VALUE_BYTES);
 }
 
-/* BH_HF_PASS_COUNT and BH_HF_PASS_EXPORT, which copies too. */
-BH_FN void BH_HF(read_parts)(bh_hf_export *job, uint64_t first, uint64_t count, int copies)
+BH_FN const unsigned char *BH_HF(exported_at)(const bh_export_part *part, uint64_t number)
 {
-    const bh_hf_generation *from = &job->geometry->generation[job->from];
-    uint64_t slots = from->regions * from->region_lines * BH_HF_LINE_SLOTS, part;
-
-    for (part = first; part < first + count; part++) {
-        uint64_t cell = job->first + part * job->part, to = copies ? job->counts[part] : 0;
-        uint64_t end = job->end - cell < job->part ? job->end : cell + job->part;
-
-        if (copies && to > job->room)
-            continue; /* the room has ended in an earlier part */
-        while (cell < end) {
-            uint64_t round, next = BH_HF(round_of)(from, cell, slots, &round);
-
-            next = next < end ? next : end;
-            if (round == from->rounds && cell < slots)
-                cell = next;
-            for (; cell < next; cell++) {
-                unsigned char *key, *value;
-
-                if (!BH_HF(live)(job, from, cell, round, slots, &key, &value))
-                    continue;
-                if (copies && to == job->room) {
-                    job->stop = cell;
-                    job->copied = to;
-                    next = end = cell;
-                    break;
-                }
-                if (copies)
-                    BH_HF(copy_pair)(job, to, key, value);
-                to++;
-            }
-        }
-        if (!copies)
-            job->counts[part] = to;
-    }
+    return BH_HF(key_out)(part, number, 0);
 }
 
-BH_FN void BH_HF(count_parts)(void *argument, uint64_t first, uint64_t count)
+BH_FN uint32_t BH_HF(exported)(const bh_export_part *part, uint64_t number)
 {
-    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 0);
+    const bh_hf_generation *from = BH_HF(generation_out)(part);
+
+    return bh_export_used(part, number,
+                          part->lines % 2 ? BH_HF(tail_used)(from, number)
+                                          : BH_HF(line_used)(from, number));
 }
 
-BH_FN void BH_HF(export_parts)(void *argument, uint64_t first, uint64_t count)
-{
-    BH_HF(read_parts)((bh_hf_export *)argument, first, count, 1);
-}
-
-/* BH_HF_PASS_ALL. (It is for a device; cores run it for tests with a fake one.) */
-BH_FN void BH_HF(export_all)(void *argument, uint64_t first, uint64_t count)
-{
-    bh_hf_export *const job = (bh_hf_export *)argument;
-    uint64_t cell = job->first + first * job->part;
-    const uint64_t rest = job->end - cell, region = BH_HF(region_first)(job, cell);
-    const uint64_t end = rest < count * job->part ? job->end : cell + count * job->part;
-    unsigned char *key, *value;
-
-    for (; cell < end; cell++) {
-        if (BH_HF(look_in)(job, cell, region, &key, &value)) {
-            const uint64_t to = bh_take64(&job->copied, 1);
-
-            if (to < job->room)
-                BH_HF(copy_pair)(job, to, key, value);
-        }
-    }
-}
+#define BH_COPY BH_HF
+#define BH_COPY_PACKS BH_HF_LINE_SLOTS
+#include "tables/copy_parts.h"
 
 /* BH_HF_PASS_PLACES: the upper bits of a key's hash say where it is in every generation. */
 BH_FN void BH_HF(find_places)(void *argument, uint64_t first, uint64_t count)

@@ -81,8 +81,7 @@ typedef enum bh__hf_built {
 
 /*
  * What is done in one way by cores, in the host's memory (near.c), and in another by a device, in memory
- * that the host cannot touch (far.c): building, and reading what was built. A table's creation chooses
- * one of the two.
+ * that the host cannot touch (far.c): building. A table's creation chooses one of the two.
  */
 struct bh__hf_builder {
     /* Of a generation: pairs of a region as one expects them, and regions at most. */
@@ -110,17 +109,6 @@ struct bh__hf_builder {
 
     /* Bytes that add_to_buffer works in, cut from the buffer's block behind the buffer (`aside`). */
     uint64_t (*aside_bytes)(const bh_table *table);
-
-    /* Cells of a part when pairs are read (BH_HF_PASS_COUNT). */
-    uint64_t part;
-
-    /* Turns the numbers of pairs in parts into how many are before each, and gives their sum. Answers 0
-     * for want of memory. */
-    int (*add_up)(const bh_table *table, uint64_t *counts, uint64_t parts, uint64_t *sum);
-
-    /* How many numbers for add_up need memory of the table's kind when the generations from `first` on are
-     * read. 0: none, the stack has room for them. */
-    uint64_t (*counts)(const bh_table *table, uint64_t first);
 };
 
 extern const bh__hf_builder bh__hf_near; /* cores, in the host's memory */
@@ -226,13 +214,11 @@ void bh__hf_drop_all(bh__hf_table *t);
 /* Moves all pairs to one generation, as large as it must be. */
 bh_status bh__hf_rebuild(bh__hf_table *t);
 
-/* Copies the pairs of a generation from a cell on; *copied receives how many, and *cell moves behind
- * them. `counts` has room for counts_room parts, in the table's kind of memory. Answers 0 for want of
- * memory, which happens on a device alone. */
-int bh__hf_read(const bh_table *table, uint64_t generation, uint64_t *cell, uint64_t *counts,
-                uint64_t counts_room, void *keys, void *values, uint64_t room, uint64_t *copied);
+/* Copies the pairs of the generations from `first` on, in any order, and answers how many. There is room for all of
+ * them; `values` is not used where there are none. */
+uint64_t bh__hf_read(bh__hf_table *t, uint64_t first, void *keys, void *values, uint64_t room);
 
-/* See bh__policy. A position counts the cells of all generations one after the other. */
+/* See bh__policy. A position counts the slots of all lines, and the places of the tail, of one generation after the other. */
 uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values,
                              uint64_t room);
 

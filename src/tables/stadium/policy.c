@@ -230,11 +230,12 @@ static uint64_t export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
     from.slots = t->geometry.group;
     from.places = BH_ST_PLACES;
     from.pass = BH_ST_PASS_EXPORT;
+    from.pairs = table->keys;
     for (i = 0; i < from.count; i++) {
         from.array[i].lines = i;
         from.array[i].count = bh__st_words(&t->geometry, &t->set.part[i]);
     }
-    if (!bh__export_buckets(table, &from, at, &out))
+    if (!bh__export_buckets(table, &from, at, &out, BH_TRY))
         return BH__EXPORT_REFUSED;
     return out.copied;
 }

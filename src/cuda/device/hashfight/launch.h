@@ -21,18 +21,6 @@ static int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 BH_LAUNCH_PASS(locate, bh_hf_locate)
 BH_LAUNCH_PASS(want, bh_hf_runs)
 
-#define BH_LAUNCH_PARTS(text)                                                                      \
-    static int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items)                  \
-    {                                                                                              \
-        BH_NAME(bh_cuda_hf_##text)<<<(unsigned)items, BH_CUDA_BLOCK, 0, gpu->stream>>>(            \
-            (bh_hf_export *)job);                                                                  \
-        return (int)cudaGetLastError();                                                            \
-    }
-
-BH_LAUNCH_PARTS(count_parts)
-BH_LAUNCH_PARTS(export_parts)
-BH_LAUNCH_PARTS(export_all)
-
 static int BH_DESIGN(launch_fold)(bh__gpu *gpu, void *job, uint64_t items)
 {
     BH_NAME(bh_cuda_hf_fold)<<<bh__gpu_blocks(items), BH_CUDA_BLOCK, 0, gpu->stream>>>(
@@ -59,7 +47,6 @@ static const bh__gpu_kernels BH_DESIGN(gpu_all) = {
 
 #undef BH_GPU
 #undef BH_LAUNCH_PASS
-#undef BH_LAUNCH_PARTS
 #endif
 
 #undef BH_KEY_BYTES
