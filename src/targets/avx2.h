@@ -14,8 +14,6 @@
 
 #include "targets/prefetch.h"
 
-#include "targets/gather.h"
-
 #define BH_TARGET_NAME "avx2"
 
 typedef struct bh_line {

@@ -141,52 +141,6 @@ BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
     }
 }
 
-/* Indexes are widened to 8 bytes: gathers take 4-byte indexes as signed, and doubling them would overflow. */
-BH_FN void bh_gather32(uint32_t *to, const void *from, const uint32_t *index, uint32_t count)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i += 8) {
-        const __mmask8 all = (__mmask8)(count - i < 8 ? (1u << (count - i)) - 1 : 0xff);
-        const __m256i at = _mm256_maskz_loadu_epi32(all, index + i);
-        const __mmask8 taken = _mm256_mask_cmpneq_epi32_mask(all, at, _mm256_set1_epi32(-1));
-        const __m256i words = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), taken,
-                                                          _mm512_cvtepu32_epi64(at), from, 4);
-
-        _mm256_mask_storeu_epi32(to + i, all, words);
-    }
-}
-
-BH_FN void bh_gather64(uint64_t *to, const void *from, uint32_t stride, const uint32_t *index,
-                       uint32_t count)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i += 8) {
-        const __mmask8 all = (__mmask8)(count - i < 8 ? (1u << (count - i)) - 1 : 0xff);
-        const __m256i at = _mm256_maskz_loadu_epi32(all, index + i);
-        const __mmask8 taken = _mm256_mask_cmpneq_epi32_mask(all, at, _mm256_set1_epi32(-1));
-        const __m512i wide = _mm512_slli_epi64(_mm512_cvtepu32_epi64(at), stride == 16);
-        const __m512i words =
-            _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), taken, wide, from, 8);
-
-        _mm512_mask_storeu_epi64(to + i, all, words);
-    }
-}
-
-BH_FN uint32_t bh_differ32(const void *from, const uint32_t *index, uint32_t first)
-{
-    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i at = _mm512_loadu_si512(index);
-    const __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at));
-    const __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(at, 1));
-    const __m512i words =
-        _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_i64gather_epi32(low, from, 4)),
-                           _mm512_i64gather_epi32(high, from, 4), 1);
-
-    return _mm512_cmpneq_epi32_mask(words, _mm512_add_epi32(_mm512_set1_epi32((int)first), count));
-}
-
 #define BH_VEC 8u
 
 typedef __m512i bh_vec;

@@ -364,9 +364,9 @@ BH_FN void bh_team_meet(void)
     __syncthreads();
 }
 
-BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
+BH_FN int bh_team_any(int flag)
 {
-    atomicOr(p, bits);
+    return __syncthreads_or(flag);
 }
 
 /* 4-byte words of a line that a lane holds; of 32 lanes, half hold the same words as the other half. */
@@ -539,9 +539,6 @@ BH_FN void bh_pack64(void *to, const void *from, uint32_t count, uint32_t mask)
         if (mask >> i & 1)
             ((uint64_t *)to)[bh_count(mask & ((1u << i) - 1))] = ((const uint64_t *)from)[i];
 }
-
-/* The results are variables of the group, so every lane loads them all. */
-#include "targets/gather.h"
 
 #include "targets/keys_of_line.h"
 

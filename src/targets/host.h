@@ -171,9 +171,9 @@ BH_FN void bh_team_meet(void)
 {
 }
 
-BH_FN void bh_team_or32(uint32_t *p, uint32_t bits)
+BH_FN int bh_team_any(int flag)
 {
-    *p |= bits;
+    return flag;
 }
 
 BH_FN uint32_t bh_first(uint32_t mask)

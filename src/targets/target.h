@@ -84,7 +84,7 @@
  *   bh_team_size(), bh_team_lane()   how many threads there are, and which of them this is
  *   bh_team_meet()             a barrier: waits until all threads of the team have come here; after it
  *                              each may read what the others have written before it
- *   bh_team_or32(p, bits)      sets bits in a word that only the team writes meanwhile
+ *   bh_team_any(flag)          the same, and answers whether a thread's flag was not 0
  *
  * Words on memory that no other thread reads meanwhile; of the targets that run on a CPU alone.
  *
@@ -100,13 +100,6 @@
  *                                      (8-byte words in the second). `count` is a constant, at most
  *                                      16, and the mask has no bits above; all `count` words at
  *                                      `to` may be overwritten
- *   bh_gather32(to, from, index, count)          to[i] is the index[i]-th 4-byte word at `from`;
- *   bh_gather64(to, from, stride, index, count)  in the second an 8-byte word, and from each to the
- *                                                next it is `stride` bytes, 8 or 16. Where index[i]
- *                                                has all bits set to[i] is 0, and the first word
- *                                                may be read. stride and count are constants
- *   bh_differ32(from, index, first)    bit i is set where the index[i]-th 4-byte word at `from` is
- *                                      not first + i, i < 16
  *
  * Words on registers.
  *

@@ -4,7 +4,6 @@
 
 #include "targets/host.h"
 
-#include "targets/gather.h"
 #include "targets/vector_plain.h"
 
 typedef struct bh_line {

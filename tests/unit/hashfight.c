@@ -874,9 +874,10 @@ static void options_are_checked(void **state)
     } cases[] = {
         {0, 0, 0, true},       {1.03, 0, 0, true},    {2, 0, 0, true},       {1.02, 0, 0, false},
         {2.01, 0, 0, false},   {-1.5, 0, 0, false},   {1e300, 0, 0, false},  {1.5, -1, 0, true},
-        {1.5, 0.36, 0, true},  {1.5, 0.38, 0, false}, {1.5, 0, 0.48, false}, {1.5, 0, 0.49, true},
-        {1.5, 0, 1, true},     {1.5, 0, 1.01, false}, {2.0, 0, 0.39, false}, {1.03, 0.6, 0, false},
-        {1.5, 0, -0.5, false},
+        {1.5, 0.48, 0, true},  {1.5, 0.49, 0, false}, {1.5, 0, 0.64, false}, {1.5, 0, 0.65, true},
+        {1.5, 0, 1, true},     {1.5, 0, 1.01, false}, {2.0, 0, 0.49, false}, {1.03, 0.64, 0, false},
+        {1.5, 0, -0.5, false}, {0, 0, 0.5, true},     {0, 0, 0.48, true},    {0, 0, 0.47, false},
+        {0, 0.38, 0.5, false},
     };
     const double nan = strtod("nan", NULL);
     (void)state;
@@ -972,8 +973,10 @@ static void budgets(void **state)
                 bh_status status = BH_OK;
                 pairs content;
 
-                // What half of them need in one generation, whose tail has room for some thousand.
-                const uint64_t budget = n / 2 * (pair * 206 / 100 + 1) + 5000 * (pair + 1) + 20000;
+                // What half of them need in one generation (slots, and lines in which sets lie before they fight), and
+                // the buffer.
+                const uint64_t budget = n / 2 * (pair * (widths.value_bytes ? 185 : 210) / 100) +
+                                        600 * (pair + 1) + 20000;
                 set_budget(&options, budget);
                 table = table_with(context, &options);
                 for (uint64_t first = 0, part = 0; first < n; first += part) {

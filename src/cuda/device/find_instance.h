@@ -5,38 +5,17 @@
 #define BH_GPU(name) BH_DESIGN(gpu_##name)
 
 #include "cuda/device/look.h"
-
-/* Elements that a lane takes in turn, and blocks. */
-static uint32_t BH_GPU(look_rounds)(const bh__gpu *gpu, uint64_t count)
-{
-    const uint32_t most = bh__gpu_rounds(gpu, count);
-
-    return most < BH_DESIGN_IN_TURN ? most : BH_DESIGN_IN_TURN;
-}
-
-static unsigned BH_GPU(look_blocks)(const bh__gpu *gpu, uint64_t count)
-{
-    return bh__gpu_blocks(bh__gpu_warps(count, BH_GPU(look_rounds)(gpu, count)) * 32);
-}
-
-/* Launches a kernel of look.h or present.h. */
-static int BH_GPU(launch_look)(void (*kernel)(const bh__cuda_job, uint32_t), bh__gpu *gpu,
-                               const bh__cuda_job *job, uint64_t count)
-{
-    kernel<<<BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(
-        *job, BH_GPU(look_rounds)(gpu, count));
-    return (int)cudaGetLastError();
-}
+#include "cuda/device/look_launch.h"
 
 int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    return BH_GPU(launch_look)(BH_DESIGN(look_find), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
 int BH_GPU(find_at_once)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    return BH_GPU(launch_look)(BH_DESIGN(look_at_once), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_at_once), gpu, job, count);
 }
 #endif
 
@@ -48,12 +27,12 @@ int BH_GPU(present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t
 {
 #ifdef BH_DESIGN_AT_ONCE
     if (hints & BH_HINT_AT_ONCE)
-        return BH_GPU(launch_look)(BH_OP_ERASES(op) ? BH_DESIGN(erase_at_once)
-                                                    : BH_DESIGN(change_at_once),
-                                   gpu, job, count);
+        return BH_DESIGN(launch_look)(BH_OP_ERASES(op) ? BH_DESIGN(erase_at_once)
+                                                       : BH_DESIGN(change_at_once),
+                                      gpu, job, count);
 #endif
     (void)hints;
-    return BH_GPU(launch_look)(
+    return BH_DESIGN(launch_look)(
         BH_OP_ERASES(op) ? BH_DESIGN(present_erase) : BH_DESIGN(present_change), gpu, job, count);
 }
 #endif
@@ -66,7 +45,7 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     void (*const kernel)(const bh__cuda_job, uint32_t, int, int) =
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
-    const uint32_t rounds = BH_GPU(look_rounds)(gpu, count);
+    const uint32_t rounds = BH_DESIGN(look_rounds)(gpu, count);
     int error;
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
@@ -79,8 +58,8 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     }
 #endif
     if (!stage) {
-        kernel<<<BH_GPU(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, rounds,
-                                                                                   stage, 0);
+        kernel<<<BH_DESIGN(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, rounds,
+                                                                                      stage, 0);
         return (int)cudaGetLastError();
     }
     error = bh__gpu_follow(gpu, listed, BH_CUDA_BLOCK, 0, kernel, *job, rounds, stage, 0);

@@ -11,8 +11,9 @@
  */
 #include "tables/hashfight/policy.h"
 
-/* A round has so many slots in each region at least, so that there is a filler. */
-#define ROUND_SLOTS_LEAST 8
+/* A round has so many lines in each region at least, so that there are fillers: keys that fight for neither of two
+ * lines. */
+#define ROUND_LINES_LEAST 4
 
 /* Each region has room for at least so many pairs in the tail; on a device all regions together have. A build
  * for tests may want too little room. */
@@ -23,40 +24,90 @@
 /* Pairs of a generation that has only a tail, at most: all are in one region then. */
 #define ALONE_MOST (1ull << 31)
 
-/* e to the power of -x, for x from 0 to 1 to ten digits. */
+/* e to the power of -x, for x from 0 to 16 to ten digits. */
 static double exp_minus(double x)
 {
     double sum = 1, term = 1;
     int i;
 
     for (i = 1; i < 14; i++) {
-        term *= -x / i;
+        term *= -x / 16 / i;
         sum += term;
     }
+    for (i = 0; i < 4; i++)
+        sum *= sum;
     return sum;
 }
 
-/* The share of keys that lose when they fight for slots_per_key slots each. (The share of slots that all
- * rounds together use follows from it: bh__hf_natural_fill.) */
-static double share_lost(double slots_per_key)
+/* How many of a line's slots are taken, on average, when `keys` keys fight for each line, on average; how many come to a line is
+ * distributed by Poisson. *full receives the share of lines that are full. */
+static double slots_taken(uint64_t slots, double keys, double *full)
 {
-    return 1 - slots_per_key * (1 - exp_minus(1 / slots_per_key));
+    double come = exp_minus(keys), taken = 0;
+    uint64_t i;
+
+    *full = 1;
+    for (i = 0; i < slots; i++) {
+        taken += (double)i * come;
+        *full -= come;
+        come *= keys / (double)(i + 1);
+    }
+    return taken + (double)slots * *full;
+}
+
+/* So many times a deviation more keys than expected have room in a round: a region that begins with more keys than others has
+ * many more in later rounds. */
+#define DEVIATIONS 2
+
+static double root(double x)
+{
+    double y = x > 1 ? x : 1;
+    int i;
+
+    for (i = 0; i < 40; i++)
+        y = (y + x / y) / 2;
+    return y;
 }
 
 double bh__hf_natural_fill(const bh_table *table)
 {
-    double f = table->options.hashfight.slots_per_key;
+    const uint64_t slots = bh__hf_slots_per_line(table);
+    double full;
 
-    return (1 - share_lost(f)) / f;
+    return slots_taken(slots, (double)slots / table->options.hashfight.slots_per_key, &full) /
+           (double)slots;
 }
 
-uint64_t bh__hf_slots(const bh_hf_generation *generation)
+uint64_t bh__hf_slots(const bh_table *table, const bh_hf_generation *generation)
 {
+    const uint64_t per_line = bh__hf_slots_per_line(table);
     uint64_t slots = generation->tail_room, r;
 
     for (r = 0; r < generation->rounds; r++)
-        slots += generation->regions * generation->round[r].slots;
+        slots += generation->regions * generation->round[r].lines * per_line;
     return slots;
+}
+
+uint64_t bh__hf_region_room(uint64_t pairs, uint64_t regions)
+{
+    const uint64_t mean = pairs / regions;
+    uint64_t deviation = 1;
+
+    if (regions == 1)
+        return pairs;
+    while (deviation * deviation < mean)
+        deviation++;
+    return mean + 8 * deviation + 64;
+}
+
+/* Lines in which so many pairs lie before they fight: keys, and behind them, from a line on, values. Where there are no values
+ * there may be indexes on cores (bh_hf_fight). */
+static uint64_t lines_of_pairs(const bh_table *table, uint64_t pairs)
+{
+    const bh_table_options *o = &table->options;
+    const uint64_t payload = o->value_bytes || bh__on_device(table->backend) ? o->value_bytes : 4;
+
+    return (bh__lines_up(pairs * o->key_bytes) + pairs * payload) / BH_HF_LINE + 1;
 }
 
 /* Plans a generation of `pairs` pairs, in `regions` regions at most, with room in the tail for at least
@@ -64,9 +115,8 @@ uint64_t bh__hf_slots(const bh_hf_generation *generation)
 static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t quota,
                    bh__hf_plan *p)
 {
-    double f = table->options.hashfight.slots_per_key, active;
-    uint64_t per_line = bh__hf_slots_per_line(table), line = 0, capacity;
-    const uint64_t group = BH_HF_LINE_GROUP(per_line);
+    double f = table->options.hashfight.slots_per_key, active, deviation, full;
+    uint64_t per_line = bh__hf_slots_per_line(table), line = 0, lines, capacity;
     const bh__hf_builder *builder = bh__hf_builder_of(table);
     uint64_t least = BH_HF_TAIL_LEAST;
     bh_hf_generation *g = &p->g;
@@ -80,37 +130,41 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
     if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
         g->regions = 1;
     active = (double)pairs / (double)g->regions;
+    deviation =
+        0; /* of the keys that come to a round; a table's slots are for the keys of all regions */
     for (g->rounds = 0; g->rounds < BH_HF_ROUNDS_MOST; g->rounds++) {
         bh_hf_round *r = &g->round[g->rounds];
 
         if (active * (double)g->regions <= (double)table->options.hashfight.tail_keys &&
             (g->rounds || g->regions == 1))
             break;
-        r->slots = (uint64_t)(active * f) + 1;
-        if (r->slots < ROUND_SLOTS_LEAST)
-            r->slots = ROUND_SLOTS_LEAST;
-        r->line = line;
-        r->zero = r->filler = 0;
-        line += (r->slots + per_line - 1) / per_line;
-        active -= (double)r->slots * (1 - exp_minus(active / (double)r->slots));
+        lines = (uint64_t)((active + DEVIATIONS * deviation) * f / (double)per_line) + 1;
+        if (lines < ROUND_LINES_LEAST)
+            lines = ROUND_LINES_LEAST;
+        if (line + lines > UINT32_MAX)
+            return 0;
+        r->lines = (uint32_t)lines;
+        r->line = (uint32_t)line;
+        line += lines;
+        if (!g->rounds && g->regions > 1)
+            deviation = root(active);
+        active -= (double)r->lines * slots_taken(per_line, active / (double)r->lines, &full);
+        deviation = deviation * full + root(active);
     }
-    if (builder->fit)
-        builder->fit(table, pairs, g->regions, &line, &least);
-    g->region_lines = (line + group - 1) / group * group;
+    lines = lines_of_pairs(table, bh__hf_region_room(pairs, g->regions));
+    g->region_lines = line > lines ? line : lines;
+    if (bh__on_device(table->backend)) /* there the tail's places are one list, of all regions */
+        least = least / g->regions + 1;
     /* A region that begins with 1% more pairs than others has several times as many left in the end. The
      * number expected is small, so there is room for far more. */
     p->quota = (uint64_t)(4 * active) + least;
-    /* Only a tail, which has room for all pairs; but on cores the pairs first lie in the region's lines. */
-    if (!g->rounds) {
-        g->region_lines = (pairs * 16 / BH_HF_LINE / group + 1) * group;
-        p->quota = pairs;
-    }
+    if (!g->rounds)
+        p->quota = pairs; /* only a tail, which has room for all pairs */
     if (p->quota < quota)
         p->quota = quota;
     if (!bh__mul(g->regions, p->quota, &capacity))
         return 0;
     g->lines = bh__cut(&a, g->regions * g->region_lines, BH_HF_LINE);
-    g->contested = bh__cut(&a, g->regions * g->region_lines * per_line / 64, 8);
     g->tail_keys = bh__cut(&a, capacity, table->options.key_bytes);
     g->tail_values = bh__cut(&a, capacity, table->options.value_bytes);
     g->tail_gone = bh__cut(&a, capacity, 1);
@@ -239,7 +293,7 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
     status = make_block(t, p.bytes, 0, &block, &was_spare);
     if (status)
         return status;
-    bh__hf_spare_block(t, &block, keys, bh__hf_slots(&p.g));
+    bh__hf_spare_block(t, &block, keys, bh__hf_slots(&t->table, &p.g));
     t->table.changes++;
     bh__hf_publish(t);
     return BH_OK;
@@ -269,7 +323,6 @@ bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
         if (status)
             return status;
         p.g.lines += (uint64_t)(uintptr_t)block->memory;
-        p.g.contested += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_keys += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_values += (uint64_t)(uintptr_t)block->memory;
         p.g.tail_gone += (uint64_t)(uintptr_t)block->memory;

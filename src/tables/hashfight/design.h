@@ -8,5 +8,6 @@
 #define BH_DESIGN_PASSES BH_HF_PASSES
 #define BH_DESIGN_LOOKUPS_ONLY
 #define BH_DESIGN_FRONT
+#define BH_DESIGN_IN_TURN 8
 #define BH_DESIGN_CORES "tables/hashfight/cores.h"
 #include "tables/declared.h"

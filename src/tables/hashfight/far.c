@@ -54,40 +54,12 @@ static uint64_t region_keys(const bh_table *table)
     const double f = table->options.hashfight.slots_per_key;
     const double pair = BH_HF_PAIR(table->options.key_bytes, table->options.value_bytes);
 
-    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f + f / 4));
+    return (uint64_t)(0.8 * BH_HF_TEAM_BYTES / (pair + 4 + 4 * f));
 }
 
 static uint64_t regions_most(const bh_table *table)
 {
     return table->backend->primitives->parts_most;
-}
-
-/* How many of a generation's pairs a region may have: more than a region ever has if hashes are evenly
- * spread. */
-static uint64_t room_of(uint64_t pairs, uint64_t regions)
-{
-    const uint64_t mean = pairs / regions;
-    uint64_t deviation = 1;
-
-    if (regions == 1)
-        return pairs;
-    while (deviation * deviation < mean)
-        deviation++;
-    return mean + 8 * deviation + 64;
-}
-
-/* Where a region has few pairs on average, it may have more pairs than slots: it needs lines for them, as
- * its pairs lie there before they fight. And the pairs that all regions leave for the tail are one list. */
-static void fit(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
-                uint64_t *least)
-{
-    const uint64_t room = room_of(pairs, regions);
-    const uint64_t bytes =
-        bh__lines_up(room * table->options.key_bytes) + room * table->options.value_bytes;
-
-    if (*lines < bytes / BH_HF_LINE + 1)
-        *lines = bytes / BH_HF_LINE + 1;
-    *least = *least / regions + 1;
 }
 
 /* --- building ------------------------------------------------------------------------------------ */
@@ -142,17 +114,16 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
                        work *w)
 {
     const bh_table_options *o = &table->options;
-    const uint64_t cells = p->g.region_lines * BH_HF_SLOTS(o->key_bytes, o->value_bytes);
-    const uint64_t slots = p->g.rounds ? p->g.round[0].slots : 0;
+    const uint64_t slots = p->g.rounds ? p->g.round[0].lines * bh__hf_slots_per_line(table) : 0;
     bh__arena a = {0, 0};
 
-    job->room = room_of(n, p->g.regions);
+    job->room = bh__hf_region_room(n, p->g.regions);
     job->teams = p->g.regions;
     /* While pairs fight, their numbers and those of a region's slots have 32 bits, with some to spare for
      * threads that count in steps of a team. Only keys that all want one region are so many. */
-    if (job->room > UINT32_MAX / 2 || cells > UINT32_MAX - 4096)
+    if (job->room > UINT32_MAX / 2 || slots > UINT32_MAX - 4096)
         return 0;
-    job->scratch_bytes = BH_HF_TEAM_SCRATCH(o->key_bytes, o->value_bytes, job->room, slots, cells);
+    job->scratch_bytes = BH_HF_TEAM_SCRATCH(o->key_bytes, o->value_bytes, job->room, slots);
     if (job->scratch_bytes <= BH_HF_TEAM_BYTES)
         return 1;
     job->teams = p->g.regions / REGIONS_OF_TEAM + 1;
@@ -353,7 +324,6 @@ static int add_to_buffer(bh__hf_table *t, const void *keys, uint64_t count)
 const bh__hf_builder bh__hf_far = {
     .region_keys = region_keys,
     .regions_most = regions_most,
-    .fit = fit,
     .fight = fight,
     .tell = tell,
     .add_to_buffer = add_to_buffer,

@@ -1,20 +1,14 @@
 /*
  * HashFight: many lookups at a time, without branches. An include-template: see instance.h.
  *
- * A lookup whose key lost its first round (one in three) costs the window of the schedule a branch that
- * no processor predicts. The *front* takes a slice round by round instead: every key of a list looks
- * at its slot, the result is written whether the key is there or not, and the key's name is written to
+ * A lookup whose key is not in its first line may have to go on (of absent keys one in six), which costs the window of the
+ * schedule a branch that no processor predicts. The *front* takes a slice round by round instead: every key of a list looks
+ * at its line, the result is written whether the key is there or not, and the key's name is written to
  * the end of the next list; that end moves on only if the key must go on.
  *
  *     round 0   k0 k1 k2 k3 k4 k5 ..   all: hash, ask for the line; BH_HF_AHEAD keys later, look
- *     round 1   k1 k4 ..               those that found another key where somebody lost
+ *     round 1   k1 k4 ..               those that found neither their key nor a slot that was never taken
  *     window    k4 ..                  a few, from their beginning: other rounds, the tail
- *
- * The bit that says whether somebody lost in a slot ends most misses, but it is a random read as
- * well, though of a smaller array, and a key that is there does not need it. So the first BH_HF_SAMPLE
- * keys of a slice are looked up with the bits. If nearly all of them may be present, the other keys of
- * the slice skip the bits of the first three rounds. That makes a hit a sixth cheaper; a miss among
- * these keys takes three lines and more.
  *
  * A slice holds the gate shared, and whoever changes the table holds it alone: nothing changes here
  * while a key is on its way.
@@ -30,12 +24,8 @@
 /* Fewer keys are left to the window. */
 #define BH_HF_FRONT_LEAST 64u
 
-/* BH_HF_SAMPLE keys of a slice are looked up with the bits. When the first round shows at most
- * BH_HF_SAMPLE_GONE of them to be absent (it shows that for two absent keys of three), the other keys are
- * looked up without the bits for BH_HF_ROUNDS_BLIND rounds. */
-#define BH_HF_SAMPLE 256u
-#define BH_HF_SAMPLE_GONE 16u
-#define BH_HF_ROUNDS_BLIND 3u
+/* Slices of fewer are. */
+#define BH_HF_FRONT_SLICE 512u
 
 #endif
 
@@ -43,81 +33,71 @@
 #define BH_HF_LINE_SLOTS BH_HF_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES)
 #define BH_HF_LINE_VALUES BH_HF_VALUES(BH_KEY_BYTES, BH_VALUE_BYTES, BH_HF_LINE_SLOTS)
 
-/* A key on its way to a slot. */
+/* A key on its way to a line. */
 typedef struct BH_HF(aim) {
-    const unsigned char *key_at;
-    uint64_t slot;
+    const unsigned char *line;
     BH_KEY key;
-    uint32_t at; /* element of the slice */
+    uint32_t at;      /* element of the slice */
+    uint32_t free_is; /* what is in free slots of the line */
 } BH_HF(aim);
 
 BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh_hf_generation *g,
-                           uint64_t round, uint32_t at, int bits, int far, BH_HF(aim) *aim)
+                           uint64_t round, uint32_t at, int far, BH_HF(aim) *aim)
 {
     const BH_KEY key = ((const BH_KEY *)slice->keys)[at];
-    const uint64_t slot = bh_hf_slot(g, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS);
+    const uint64_t line = bh_hf_line(g, bh_hash_key(key, seed), round);
 
     aim->at = at;
     aim->key = key;
-    aim->slot = slot;
-    aim->key_at = BH_HF(key_at)(g, slot);
+    aim->line = bh_hf_at(g->lines + line * BH_HF_LINE);
+    aim->free_is = bh_hf_filler(&g->round[round], line, BH_HF_FREE);
     if (far)
-        bh_bring_far(aim->key_at);
+        bh_bring_far(aim->line);
     else
-        bh_bring(aim->key_at);
-    if (bits)
-        bh_bring(bh_hf_at(g->contested + slot / 64 * 8));
+        bh_bring(aim->line);
 }
 
-/* Answers whether the key is there, and sets *on to whether it must go on. */
-BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const bh_hf_generation *g, const BH_HF(aim) *aim,
-                           int bits, uint32_t *on)
+/* Writes whether the key is there, and answers whether it must go on. */
+BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const BH_HF(aim) *aim)
 {
-    const uint32_t found = BH_LOAD_KEY(aim->key_at) == aim->key;
+    const bh_line line = bh_line_load(aim->line);
+    const uint32_t match = BH_HF(match)(line, aim->key), found = match != 0;
 
     if (BH_VALUE_BYTES && slice->values_out) {
-        const uint64_t within = (uint64_t)(uintptr_t)aim->key_at % BH_HF_LINE / BH_KEY_BYTES;
+        const uint32_t slot = bh_first(match | 1u << (BH_HF_LINE_SLOTS - 1));
         BH_VALUE *value_out = (BH_VALUE *)slice->values_out + aim->at, before = *value_out;
-        BH_VALUE value = BH_HF(load_value)(aim->key_at - within * BH_KEY_BYTES + BH_HF_LINE_VALUES +
-                                           within * BH_VALUE_BYTES);
+        BH_VALUE value = BH_HF(load_value)(aim->line + BH_HF_LINE_VALUES + slot * BH_VALUE_BYTES);
 
         *value_out = found ? value : before;
-        if (!bits)
-            bh_answer_ahead(slice, value_out, BH_VALUE_BYTES, aim->at);
+        bh_answer_ahead(slice, value_out, BH_VALUE_BYTES, aim->at);
     }
     if (slice->outcomes)
         slice->outcomes[aim->at] = (uint8_t)(found ? BH_FOUND : BH_MISSING);
-    *on = (found ^ 1) & (bits ? (uint32_t)bh_hf_contested(g, aim->slot) : 1);
-    return found;
+    return !(match | BH_HF(match)(line, aim->free_is));
 }
 
-/* One round of the keys in[0 .. total), or, where `in` is NULL, of those from `first` on. Writes the names of
- * keys that must go on to `out`, which may be `in`, and answers how many; *found receives how many keys were
- * found. */
+/* One round of the keys in[0 .. total), or, where `in` is NULL, of the first `total` ones. Writes the names of
+ * keys that must go on to `out`, which may be `in`, and answers how many. */
 BH_FN uint32_t BH_HF(front_round)(const bh__slice *slice, const bh_hf_generation *g,
                                   const bh_seed *seed, uint64_t round, const uint16_t *in,
-                                  uint32_t first, uint32_t total, int bits, int far, uint16_t *out,
-                                  uint32_t *found)
+                                  uint32_t total, int far, uint16_t *out)
 {
     BH_HF(aim) window[BH_HF_AHEAD], *aim = window;
-    uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, hits = 0, on, i;
+    uint32_t ahead = total < BH_HF_AHEAD ? total : BH_HF_AHEAD, left = 0, i;
 
     for (i = 0; i < ahead; i++)
-        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, far, window + i);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : i, far, window + i);
     for (; i < total; i++) {
         out[left] = (uint16_t)aim->at;
-        hits += BH_HF(look)(slice, g, aim, bits, &on);
-        left += on;
-        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : first + i, bits, far, aim);
+        left += BH_HF(look)(slice, aim);
+        BH_HF(take_aim)(slice, seed, g, round, in ? in[i] : i, far, aim);
         aim = aim + 1 < window + BH_HF_AHEAD ? aim + 1 : window;
     }
     for (i = 0; i < ahead; i++) {
         out[left] = (uint16_t)aim->at;
-        hits += BH_HF(look)(slice, g, aim, bits, &on);
-        left += on;
+        left += BH_HF(look)(slice, aim);
         aim = aim + 1 < window + ahead ? aim + 1 : window;
     }
-    *found = hits;
     return left;
 }
 
@@ -127,11 +107,11 @@ BH_FN int BH_HF(takes_front)(const bh__slice *slice, uint32_t kind)
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice->geometry;
 
     (void)kind; /* there are lookups alone */
-    return !slice->listed && slice->count >= 2 * BH_HF_SAMPLE && geometry->generations == 1 &&
+    return !slice->listed && slice->count >= BH_HF_FRONT_SLICE && geometry->generations == 1 &&
            geometry->generation[0].rounds;
 }
 
-/* Looks up a slice that fits. `far`, a constant, says where the lines lie; the bits mostly lie in cache. */
+/* Looks up a slice that fits. `far`, a constant, says where the lines lie. */
 BH_FN uint32_t BH_HF(front_of)(const bh__slice *shared, int far, uint16_t *list)
 {
     /* Copies that nobody else can point to stay in registers while results are written. */
@@ -139,25 +119,11 @@ BH_FN uint32_t BH_HF(front_of)(const bh__slice *shared, int far, uint16_t *list)
     const bh_hf_geometry *geometry = (const bh_hf_geometry *)slice.geometry;
     const bh_hf_generation g = geometry->generation[0];
     const bh_seed seed = geometry->seed;
-    const uint32_t first = BH_HF_SAMPLE, rest = slice.count - first;
-    uint32_t left, found, blind;
+    uint32_t left = BH_HF(front_round)(&slice, &g, &seed, 0, 0, slice.count, far, list);
     uint64_t round;
 
-    left = BH_HF(front_round)(&slice, &g, &seed, 0, 0, 0, first, 1, far, list, &found);
-    blind = first - left - found <= BH_HF_SAMPLE_GONE;
-    if (blind)
-        left +=
-            BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 0, far, list + left, &found);
-    else
-        left +=
-            BH_HF(front_round)(&slice, &g, &seed, 0, 0, first, rest, 1, far, list + left, &found);
     for (round = 1; round < g.rounds && left >= BH_HF_FRONT_LEAST; round++)
-        if (blind && round < BH_HF_ROUNDS_BLIND)
-            left =
-                BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 0, far, list, &found);
-        else
-            left =
-                BH_HF(front_round)(&slice, &g, &seed, round, list, 0, left, 1, far, list, &found);
+        left = BH_HF(front_round)(&slice, &g, &seed, round, list, left, far, list);
     return left;
 }
 

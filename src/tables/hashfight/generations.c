@@ -11,16 +11,10 @@
  */
 #include "tables/hashfight/policy.h"
 
-#include "base/system.h"
-
 /* A generation is merged with new keys when it is up to so many times as large. */
 #ifndef BH_HF_MERGE_FACTOR
 #define BH_HF_MERGE_FACTOR 8
 #endif
-
-/* Sorting lookups by region pays in tables of so many bytes on pages of the base size, where most random
- * reads miss the TLB too. On huge pages it never pays (docs/decisions/0007). */
-#define REGIONS_PAY_BYTES (192ull << 20)
 
 /* --- the list ------------------------------------------------------------------------------------ */
 
@@ -48,7 +42,7 @@ void bh__hf_publish(bh__hf_table *t)
         if (!g->generation[i].regions)
             continue;
         table->bytes[BH_TIER_NEAR] += t->block[i].committed;
-        slots += bh__hf_slots(&g->generation[i]);
+        slots += bh__hf_slots(&t->table, &g->generation[i]);
         pairs += t->built[i];
     }
     table->slots = slots + (t->spare.memory ? t->spare_slots : 0);
@@ -77,21 +71,6 @@ static void publish_buffer(bh__hf_table *t, uint64_t large)
     bh__hf_publish(t);
 }
 
-/* Finds out whether sorting lookups by region pays. Asking the system for the size of pages takes a
- * while, so only of large tables. */
-static void find_regions_pay(bh__hf_table *t)
-{
-    const bh_system *system = &t->table.backend->system;
-    uint64_t bytes = bh__hf_large(t) ? t->block[0].committed : 0;
-    uint32_t pay = 0;
-
-    if (bytes >= REGIONS_PAY_BYTES && !bh__on_device(t->table.backend))
-        pay = system->page_bytes(system->state,
-                                 t->block[0].memory + bytes / 2 / BH__PAGE_HUGE * BH__PAGE_HUGE,
-                                 1) < BH__PAGE_HUGE;
-    bh__atomic_store(&t->regions_pay, pay, __ATOMIC_RELAXED);
-}
-
 void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *made,
                     const bh__block *block, uint64_t pairs)
 {
@@ -112,7 +91,6 @@ void bh__hf_replace(bh__hf_table *t, uint64_t first, const bh_hf_generation *mad
     t->shrink_below = UINT64_MAX;
     t->table.changes++; /* positions in the table mean something else now */
     publish_buffer(t, first + 1);
-    find_regions_pay(t);
 }
 
 /* --- reading ------------------------------------------------------------------------------------- */
@@ -299,7 +277,8 @@ void bh__hf_drop_all(bh__hf_table *t)
     uint64_t large = bh__hf_large(t), i;
 
     for (i = 0; i < large; i++)
-        bh__hf_spare_block(t, &t->block[i], t->built[i], bh__hf_slots(&t->geometry.generation[i]));
+        bh__hf_spare_block(t, &t->block[i], t->built[i],
+                           bh__hf_slots(&t->table, &t->geometry.generation[i]));
     bh__hf_set_keys(t, 0);
     t->tail.tail = 0;
     t->gone = 0;

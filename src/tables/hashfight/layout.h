@@ -9,27 +9,29 @@
  *     generation   region 0              region 1                  region P-1
  *                  [round 0|round 1|..]  [round 0|round 1|..] ...  [round 0|..]   tail
  *
- *     region       a range of the hash. The slots of a key in all rounds are in the same
+ *     region       a range of the hash. The lines of a key in all rounds are in the same
  *                  region, so that building a region stays within a core's cache
- *     round        a subtable of slots. Every key fights for the one slot that its hash
- *                  names; losers go to the next round, which has fewer slots, in
- *                  proportion to the keys that are expected there
+ *     round        a subtable of lines. Every key fights for the slots of the one line that its
+ *                  hash names; those that find it full have lost, and go to the next round, which
+ *                  has fewer lines, in proportion to the keys that are expected there
  *     tail         the few pairs that lost every round, sorted by key
  *
- * Slots lie in lines of 64 bytes, keys first:
+ * A line has 64 bytes, keys first:
  *
  *     +------+------+-- --+------+-------+-------+-- --+-------+
  *     | key0 | key1 | ... | keyL | value0| value1| ... | valueL|    L = 8 for 4+4 bytes
  *     +------+------+-- --+------+-------+-------+-- --+-------+
  *
- * Nothing says which slots are in use, and no key is reserved for "empty": an empty slot
- * holds a key whose hash names another slot (its *filler*: 0, or, in the slot that key 0
- * fights for, the smallest key that does not fight for it). So no lookup that comes here
- * can take the filler for its own key, and a pass that reads all slots can tell that the
- * slot is empty. Erasing a key writes the filler.
+ * The paper fights for single slots, and of 1.5 slots for each key a quarter of the keys lose a round. For lines of
+ * 8 slots 3% do (of 4: 8%), so nearly all keys are found in the first line that is read.
  *
- * One bit per slot says *contested*: somebody lost here. A lookup that finds another key,
- * or none, in a slot where nobody lost need look no further in this generation.
+ * Nothing says which slots are in use, and no key is reserved for "empty": an empty slot holds a key whose hash names another
+ * line, its *filler*. There are two: one for slots that were never taken (key 0), and one for slots whose key was erased
+ * (key 1). In the lines that keys 0 and 1 fight for other small keys stand for them. So no lookup that comes here can
+ * take a filler for its own key, and a pass that reads all slots can tell that the slot is empty.
+ *
+ * While a line has a slot that was never taken, nobody lost there: a lookup that does not find its key in such a line need
+ * look no further in this generation.
  *
  * The youngest generation is the *buffer*: it has no rounds, only a tail, of so few pairs
  * that it is made anew for every call that adds to it.
@@ -48,26 +50,26 @@ extern const bh__policy bh__hashfight_policy;
 #define BH_HF_ROUNDS_MOST 16u
 #define BH_HF_GENERATIONS_MOST 16u
 
-/* Lines of a group. A region has whole groups of lines, so that its bits of `contested` are whole words: a
- * group is the fewest lines whose slots are a multiple of 64. */
-#define BH_HF_LINE_GROUP(slots) (64u / ((slots) & (~(slots) + 1)))
-
 /* Where values begin in a line of so many slots; and how many slots fit. */
 #define BH_HF_VALUES(key_bytes, value_bytes, slots)                                                \
     ((value_bytes) == 8 ? ((slots) * (key_bytes) + 7u) / 8u * 8u : (slots) * (key_bytes))
 #define BH_HF_SLOTS(key_bytes, value_bytes) (BH_HF_LINE / ((key_bytes) + (value_bytes)))
 
+/* Empty slots: that were never taken, and whose key was erased. */
+enum { BH_HF_FREE, BH_HF_GONE, BH_HF_FILLERS };
+
 typedef struct bh_hf_round {
-    uint64_t slots;  /* in each region */
-    uint64_t line;   /* of a region, where this round begins */
-    uint64_t zero;   /* the slot of the whole generation that key 0 would fight for */
-    uint64_t filler; /* what is in slot `zero` when it is empty; other empty slots hold 0 */
+    uint32_t lines; /* in each region */
+    uint32_t line;  /* of a region, where this round begins */
+    uint64_t
+        special[BH_HF_FILLERS]; /* the lines of the whole generation that keys 0 and 1 fight for */
+    uint32_t free_of_zero;      /* what is in the free slots of the first of them */
+    uint32_t gone;              /* what is in slots of both whose key was erased */
 } bh_hf_round;
 
 typedef struct bh_hf_generation {
-    uint64_t lines;     /* address of the first line */
-    uint64_t contested; /* address of the bits, one a slot, in 64-bit words */
-    uint64_t regions;   /* 0: only a tail */
+    uint64_t lines;   /* address of the first line */
+    uint64_t regions; /* 0: only a tail */
     uint64_t region_lines;
     uint64_t rounds;
     uint64_t tail_keys; /* addresses */
@@ -152,7 +154,7 @@ typedef struct bh_hf_fight {
  * becomes a pair of the tail.
  */
 
-/* BH_HF_PASS_FILLER comes before a generation is built: an item is a round, whose filler is found. */
+/* BH_HF_PASS_FILLER comes before a generation is built: an item is a round, whose fillers are found. */
 typedef struct bh_hf_fillers {
     const bh_hf_geometry *geometry;
     bh_hf_generation to;
@@ -195,17 +197,14 @@ typedef struct bh_hf_teams {
 #define BH_HF_PAIR(key_bytes, payload_bytes)                                                       \
     ((payload_bytes) == 0 ? (key_bytes) : (key_bytes) + (payload_bytes) == 8 ? 8u : 16u)
 
-/* Scratch memory of a task for regions of up to `room` pairs and `slots` slots a round: pairs,
- * the slot of each and room for the losers, the winner of each slot and a bit for each slot. */
-#define BH_HF_SCRATCH(key_bytes, payload_bytes, room, slots)                                       \
-    (((room) * (BH_HF_PAIR(key_bytes, payload_bytes) + 8) + (slots)*4 + (slots) / 8 + 9 * 64) /    \
-     64 * 64)
+/* Scratch memory of a task for regions of up to `room` pairs and `lines` lines a round: pairs, and how many slots of
+ * each line are taken. */
+#define BH_HF_SCRATCH(key_bytes, payload_bytes, room, lines)                                       \
+    (((room)*BH_HF_PAIR(key_bytes, payload_bytes) + (lines) + 3 * 64) / 64 * 64)
 
-/* Scratch memory of a team: pairs, the slot of each, the winner of each slot of a round, and a bit for each
- * slot of the region. */
-#define BH_HF_TEAM_SCRATCH(key_bytes, value_bytes, room, slots, cells)                             \
-    (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots)*4 + (cells) / 8 + 4 * 64) / 64 * \
-     64)
+/* Scratch memory of a team: pairs, the slot of each, and the winner of each slot of a round. */
+#define BH_HF_TEAM_SCRATCH(key_bytes, value_bytes, room, slots)                                    \
+    (((room) * (BH_HF_PAIR(key_bytes, value_bytes) + 4) + (slots)*4 + 3 * 64) / 64 * 64)
 
 /* BH_HF_PASS_LOCATE: an item is a key; places[i] is where keys[i] is. */
 typedef struct bh_hf_locate {

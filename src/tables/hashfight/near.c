@@ -85,9 +85,6 @@ static int place_pairs(const bh_table *table, const bh__hf_plan *p, const bh__hf
     uint64_t bytes = p->g.region_lines * BH_HF_LINE, key_bytes = table->options.key_bytes, region;
 
     *most = 0;
-    /* The fight numbers the slots of a round by 32 bits. */
-    if (p->g.rounds && p->g.round[0].slots >= UINT32_MAX)
-        return 0;
     for (region = 0; region < p->g.regions; region++) {
         uint64_t count = w->counts[region], keys;
 
@@ -150,7 +147,8 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     const bh__primitives *primitives = backend->primitives;
     const bh__hf_table *t = (const bh__hf_table *)table;
     bh__where where = bh__hf_where(table);
-    uint64_t most_slots = p->g.rounds ? p->g.round[0].slots : 0, region;
+    const uint64_t lines = p->g.rounds ? p->g.round[0].lines : 0;
+    uint64_t region;
     bh__partition partition;
     bh_hf_fight job;
     bh__block scratch;
@@ -181,7 +179,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     job.tasks = backend->executor.width(backend->executor.state);
     job.tasks = job.tasks < p->g.regions ? job.tasks : p->g.regions;
     job.scratch_bytes =
-        BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, most_slots);
+        BH_HF_SCRATCH(table->options.key_bytes, from->payload_bytes, job.room, lines);
     if (!bh__block_create(&scratch, &backend->host, job.tasks * job.scratch_bytes))
         goto no_scratch;
     bh__note_peak((bh_table *)(uintptr_t)table,
@@ -287,7 +285,6 @@ static uint64_t aside_bytes(const bh_table *table)
 const bh__hf_builder bh__hf_near = {
     .region_keys = region_keys,
     .regions_most = regions_most,
-    .fit = 0, /* place_pairs() sees whether the pairs have room where slots will be */
     .fight = fight,
     .tell = 0, /* the fight sets outcomes */
     .add_to_buffer = add_to_buffer,

@@ -4,9 +4,9 @@
  *
  * From Lessley, Li, Childs, "HashFight: A Platform-Portable Hash Table for Multi-Core and
  * Many-Core Architectures" (EI 2020), listings 1 to 5, with these departures:
- *   - what fights is the index of a pair, not the pair: a store of 4 bytes is atomic on every
- *     machine, one of 16 is not. Then keys are compared, and the winners' pairs are gathered
- *     in the order of the slots, so each line of the table is written once;
+ *   - keys fight for the slots of a line, not for one slot: see layout.h. On a GPU they do so as in the paper, slot by slot
+ *     (teams.h). On cores a region belongs to one task, so a fight is decided at once: a pair takes the first
+ *     slot that is free;
  *   - pairs are partitioned by region first and fight within their region, so that the
  *     scattered stores stay in a cache; the paper makes several passes over all keys;
  *   - equal keys are recognised by comparing keys, and become one pair in the round that their
@@ -15,8 +15,7 @@
  *   - a subtable's size follows from the number of pairs that lose on average, not from how
  *     many did, so that regions need not wait for each other between rounds. Each round
  *     has hash bits of its own;
- *   - an empty slot holds a filler, not a reserved key, and a bit for each slot says where
- *     nobody lost: see layout.h.
+ *   - an empty slot holds a filler, not a reserved key.
  *
  * WHAT HAPPENS IF more pairs lose all rounds than expected: the pass says how many, and the
  * policy builds again with room for them. If all keys had one hash they would all be in the
@@ -45,35 +44,38 @@ BH_FN unsigned char *bh_hf_at(uint64_t address)
     return (unsigned char *)(uintptr_t)address;
 }
 
-/* The slot of its region's round for which a key with this hash fights. From round to round a key moves on by
+/* The line of its region's round for which a key with this hash fights. From round to round a key moves on by
  * hash.two within the region, so that keys that meet in one round do not meet in the next. */
 BH_FN uint64_t bh_hf_within(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
                             uint64_t *region)
 {
     uint64_t within = bh_multiply(hash.one, generation->regions, region);
 
-    return bh_hash_range(within + round * hash.two, generation->round[round].slots);
+    return bh_hash_range(within + round * hash.two, generation->round[round].lines);
 }
 
-/* The first slot of a region's round, among those of the generation. */
-BH_FN uint64_t bh_hf_first(const bh_hf_generation *generation, uint64_t region, uint64_t round,
-                           uint32_t slots_per_line)
+/* The first line of a region's round, among those of the generation. */
+BH_FN uint64_t bh_hf_first(const bh_hf_generation *generation, uint64_t region, uint64_t round)
 {
-    return (region * generation->region_lines + generation->round[round].line) * slots_per_line;
+    return region * generation->region_lines + generation->round[round].line;
 }
 
-/* The slot of the generation for which a key with this hash fights in a round. */
-BH_FN uint64_t bh_hf_slot(const bh_hf_generation *generation, bh_hash hash, uint64_t round,
-                          uint32_t slots_per_line)
+/* The line of the generation for which a key with this hash fights in a round. */
+BH_FN uint64_t bh_hf_line(const bh_hf_generation *generation, bh_hash hash, uint64_t round)
 {
     uint64_t region, within = bh_hf_within(generation, hash, round, &region);
 
-    return bh_hf_first(generation, region, round, slots_per_line) + within;
+    return bh_hf_first(generation, region, round) + within;
 }
 
-BH_FN int bh_hf_contested(const bh_hf_generation *generation, uint64_t slot)
+/* What is in the empty slots of a line, of either kind. */
+BH_FN uint32_t bh_hf_filler(const bh_hf_round *round, uint64_t line, uint32_t kind)
 {
-    return (int)(bh_load64(bh_hf_at(generation->contested + slot / 64 * 8)) >> slot % 64 & 1);
+    const int zero = line == round->special[0];
+
+    if (!zero && line != round->special[1])
+        return kind;
+    return kind == BH_HF_GONE ? round->gone : zero ? round->free_of_zero : 0;
 }
 
 BH_FN uint64_t bh_hf_place(uint64_t generation, uint64_t round, uint64_t index)
@@ -84,11 +86,10 @@ BH_FN uint64_t bh_hf_place(uint64_t generation, uint64_t round, uint64_t index)
 /* A task's scratch memory, cut up. */
 typedef struct bh_hf_scratch {
     unsigned char *pairs; /* see BH_HF(pair) */
-    uint32_t *slot;       /* of each pair */
-    uint32_t *loser;      /* pairs that have not won, by index */
-    uint32_t *winner;     /* of each slot */
-    uint64_t *seen; /* a bit for each slot: one of several equal keys has been told INSERTED; of
-                       a team: somebody has lost there */
+    uint8_t *taken;       /* slots of each line */
+    uint32_t *
+        slot; /* of a team: of each pair, the first for which it fights; or NOBODY, once it has won */
+    uint32_t *winner; /* of a team: of each slot */
 } bh_hf_scratch;
 
 BH_FN unsigned char *bh_hf_cut(unsigned char **memory, uint64_t bytes)
@@ -116,8 +117,9 @@ typedef struct BH_HF(op) {
     uint8_t generation;
     uint8_t round; /* or BH_HF_TAIL */
     uint32_t unused;
-    uint64_t slot; /* or the first of the tail's pairs that may be the one */
-    uint64_t end;  /* behind the last of them */
+    uint64_t
+        slot; /* the first of its line; then its own; or the first of the tail's pairs that may be the one */
+    uint64_t end; /* behind the last of them */
     bh_hash hash;
 } BH_HF(op);
 
@@ -152,14 +154,20 @@ BH_FN bh_region BH_HF(region_of)(const void *memory, uint32_t bytes)
     return region;
 }
 
-/* Goes to the slot of the operation's round. The slot's bit is prefetched too: most operations that find
- * another key in the slot need it. */
-BH_FN bh_region BH_HF(go_slot)(const bh_hf_generation *generation, BH_HF(op) *op)
+/* The slots of a line that have this key, as bits. */
+BH_FN uint32_t BH_HF(match)(bh_line line, BH_KEY key)
 {
-    op->slot = bh_hf_slot(generation, op->hash, op->round, BH_HF_LINE_SLOTS);
-    bh_bring(bh_hf_at(generation->contested + op->slot / 64 * 8));
-    return BH_HF(region_of)(bh_hf_at(generation->lines + op->slot / BH_HF_LINE_SLOTS * BH_HF_LINE),
-                            BH_HF_LINE);
+    return BH_KEY_BYTES == 4 ? bh_line_match32(line, 0, BH_HF_LINE_SLOTS, (uint32_t)key)
+                             : bh_line_match64(line, 0, BH_HF_LINE_SLOTS, key);
+}
+
+/* Goes to the line of the operation's round. */
+BH_FN bh_region BH_HF(go_line)(const bh_hf_generation *generation, BH_HF(op) *op)
+{
+    const uint64_t line = bh_hf_line(generation, op->hash, op->round);
+
+    op->slot = line * BH_HF_LINE_SLOTS;
+    return BH_HF(region_of)(bh_hf_at(generation->lines + line * BH_HF_LINE), BH_HF_LINE);
 }
 
 /* Goes to the middle of what is left of the tail. */
@@ -185,7 +193,7 @@ BH_FN bh_region BH_HF(go_generation)(const bh_hf_geometry *geometry, BH_HF(op) *
     const bh_hf_generation *generation = &geometry->generation[op->generation];
 
     op->round = 0;
-    return generation->rounds ? BH_HF(go_slot)(generation, op) : BH_HF(go_tail)(generation, op);
+    return generation->rounds ? BH_HF(go_line)(generation, op) : BH_HF(go_tail)(generation, op);
 }
 
 BH_FN bh_region BH_HF(begin)(const bh__slice *slice, BH_HF(op) *op, uint32_t at, uint32_t kind)
@@ -252,6 +260,31 @@ BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation 
     return BH_NEXT;
 }
 
+/* A line. */
+BH_FN bh_answer BH_HF(step_line)(const bh__slice *slice, const bh_hf_generation *generation,
+                                 BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
+{
+    const bh_line line = bh_line_load(bh_hf_at(at));
+    const uint32_t match = BH_HF(match)(line, op->key);
+    uint32_t filler;
+
+    if (match) {
+        op->slot += bh_first(match);
+        return BH_HF(done)(slice, op, kind,
+                           bh_hf_at(at + BH_HF_LINE_VALUES + bh_first(match) * BH_VALUE_BYTES));
+    }
+    filler = bh_hf_filler(&generation->round[op->round], op->slot / BH_HF_LINE_SLOTS, BH_HF_FREE);
+    if (BH_HF(match)(line, filler))
+        return BH_HF(go_on)(slice, op, kind, next);
+    if (++op->round < generation->rounds)
+        *next = BH_HF(go_line)(generation, op);
+    else if (generation->tail)
+        *next = BH_HF(go_tail)(generation, op);
+    else
+        return BH_HF(go_on)(slice, op, kind, next);
+    return BH_NEXT;
+}
+
 /* Finding and locating change nothing but the results of the slice. */
 BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint64_t at,
                             bh_region *next)
@@ -263,19 +296,7 @@ BH_FN bh_answer BH_HF(step)(bh__slice *slice, BH_HF(op) *op, uint32_t kind, uint
         return BH_HF(done)(slice, op, kind, 0);
     if (op->round == BH_HF_TAIL)
         return BH_HF(step_tail)(slice, generation, op, kind, at, next);
-    if (BH_LOAD_KEY(bh_hf_at(at + op->slot % BH_HF_LINE_SLOTS * BH_KEY_BYTES)) == op->key)
-        return BH_HF(done)(
-            slice, op, kind,
-            bh_hf_at(at + BH_HF_LINE_VALUES + op->slot % BH_HF_LINE_SLOTS * BH_VALUE_BYTES));
-    if (!bh_hf_contested(generation, op->slot))
-        return BH_HF(go_on)(slice, op, kind, next);
-    if (++op->round < generation->rounds)
-        *next = BH_HF(go_slot)(generation, op);
-    else if (generation->tail)
-        *next = BH_HF(go_tail)(generation, op);
-    else
-        return BH_HF(go_on)(slice, op, kind, next);
-    return BH_NEXT;
+    return BH_HF(step_line)(slice, generation, op, kind, at, next);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -334,147 +355,92 @@ BH_FN BH_VALUE BH_HF(value_of)(const bh_hf_fight *job, uint64_t payload)
     return (BH_VALUE)payload;
 }
 
-/* Finds the filler of a round: the smallest key that does not fight for the slot for which key 0 does. */
+/* Finds what stands in the lines of keys 0 and 1 for these keys, which stand for empty slots everywhere else. */
 BH_FN_RARE void BH_HF(find_filler)(const bh_seed *seed, bh_hf_generation *to, uint64_t round)
 {
     bh_hf_round *r = &to->round[round];
-    uint64_t key = 1;
+    const uint64_t zero = bh_hf_line(to, bh_hash_key(0, seed), round);
+    const uint64_t one = bh_hf_line(to, bh_hash_key(1, seed), round);
+    uint32_t other[2] = {0, 0}, found = 0, key;
 
-    r->zero = bh_hf_slot(to, bh_hash_key(0, seed), round, BH_HF_LINE_SLOTS);
-    /* A round has slots enough for this loop to end after a few keys; a hash that sends the first 2^32
-     * keys to one slot would be broken. */
-    while (bh_hf_slot(to, bh_hash_key(key, seed), round, BH_HF_LINE_SLOTS) == r->zero &&
-           key < UINT32_MAX)
-        key++;
-    r->filler = key;
-}
+    /* The smallest keys that fight for neither line. A round has lines enough for this loop to end after a few keys; a
+     * hash that sends the first 2^32 keys to two lines would be broken. */
+    for (key = 2; found < 2 && key < UINT32_MAX; key++) {
+        const uint64_t line = bh_hf_line(to, bh_hash_key(key, seed), round);
 
-/* The fight: each pair names itself the winner of its slot. The last pair to do so wins. */
-BH_FN void BH_HF(fight)(const bh_hf_generation *to, const bh_seed *seed, const bh_hf_scratch *s,
-                        uint64_t round, uint64_t first_slot, uint64_t active,
-                        uint32_t payload_bytes)
-{
-    uint64_t i;
-
-    for (i = 0; i < active; i++) {
-        uint32_t slot =
-            (uint32_t)(bh_hf_slot(to, bh_hash_key(BH_HF(key)(s, i, payload_bytes), seed), round,
-                                  BH_HF_LINE_SLOTS) -
-                       first_slot);
-
-        s->slot[i] = slot;
-        s->winner[slot] = (uint32_t)i;
+        if (line != zero && line != one)
+            other[found++] = key;
     }
+    r->special[0] = zero;
+    r->special[1] = one;
+    r->free_of_zero = zero == one ? other[1] : 1;
+    r->gone = other[0];
 }
 
-/* Writes a round's lines: the winners' pairs, fillers elsewhere. */
-BH_FN void BH_HF(gather)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_hf_scratch *s,
-                         uint64_t round, uint64_t first_slot, uint32_t payload_bytes)
+/* Makes all slots of a round free. */
+BH_FN void BH_HF(clear_round)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t round,
+                              uint64_t first)
 {
-    const uint32_t pair_bytes = BH_HF(pair_bytes)(payload_bytes);
-    uint64_t slots = to->round[round].slots, slot, i;
-    uint64_t zero = to->round[round].zero - first_slot;
+    const bh_hf_round *r = &to->round[round];
+    uint64_t *words = (uint64_t *)(void *)bh_hf_at(to->lines + first * BH_HF_LINE), i;
 
-    for (slot = 0; slot < slots; slot += BH_HF_LINE_SLOTS) {
-        const uint32_t *winner = s->winner + slot;
-        unsigned char *line = BH_HF(key_at)(to, first_slot + slot);
-        uint64_t word[BH_HF_LINE_SLOTS];
-
-        if (pair_bytes == 4) {
-            bh_gather32((uint32_t *)(void *)line, s->pairs, winner, BH_HF_LINE_SLOTS);
-            continue;
-        }
-        bh_gather64(word, s->pairs, pair_bytes, winner, BH_HF_LINE_SLOTS);
-        for (i = 0; i < BH_HF_LINE_SLOTS; i++)
-            ((BH_KEY *)(void *)line)[i] = (BH_KEY)word[i];
-        if (!BH_VALUE_BYTES)
-            continue;
-        if (pair_bytes == 16)
-            bh_gather64(word, s->pairs + 8, 16, winner, BH_HF_LINE_SLOTS);
-        for (i = 0; i < BH_HF_LINE_SLOTS; i++)
-            ((BH_VALUE *)(void *)(line + BH_HF_LINE_VALUES))[i] =
-                BH_HF(value_of)(job, pair_bytes == 16 ? word[i] : word[i] >> 32);
-    }
-    if (zero < slots && s->winner[zero] == BH_HF_NOBODY)
-        BH_STORE_KEY(BH_HF(key_at)(to, first_slot + zero), (BH_KEY)to->round[round].filler);
+    for (i = 0; i < r->lines * (BH_HF_LINE / 8); i++)
+        words[i] = 0;
+    for (i = 0; i < r->lines; i++)
+        s->taken[i] = 0;
 }
 
-/* Lists the pairs that are not the winners of their slots, by index; answers how many. */
-BH_FN uint64_t BH_HF(find_losers)(const bh_hf_scratch *s, uint64_t active)
+/* Writes what is in the free slots of the lines for which keys 0 and 1 fight: in all others it is 0. */
+BH_FN void BH_HF(fill_special)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t round,
+                               uint64_t first)
 {
-    uint32_t number[16], i;
-    uint64_t losers = 0, first;
+    const bh_hf_round *r = &to->round[round];
+    uint32_t i, slot;
 
-    for (i = 0; i < 16; i++)
-        number[i] = i;
-    for (first = 0; first < active; first += 16) {
-        uint32_t lost = bh_differ32(s->winner, s->slot + first, (uint32_t)first);
-
-        if (active - first < 16)
-            lost &= (1u << (active - first)) - 1;
-        bh_pack32(s->loser + losers, number, 16, lost);
-        losers += bh_count(lost);
-        for (i = 0; i < 16; i++)
-            number[i] += 16;
-    }
-    return losers;
+    for (i = 0; i < BH_HF_FILLERS; i++)
+        if (r->special[i] - first < r->lines)
+            for (slot = s->taken[r->special[i] - first]; slot < BH_HF_LINE_SLOTS; slot++)
+                BH_STORE_KEY(BH_HF(key_at)(to, r->special[i] * BH_HF_LINE_SLOTS + slot),
+                             bh_hf_filler(r, r->special[i], BH_HF_FREE));
 }
 
-/* Compares keys: a pair with the winner's key has not lost, but is one with the winner, and leaves the list.
- * Marks the slots of the others as contested, and answers how many have lost. */
-BH_FN uint64_t BH_HF(check)(const bh_hf_generation *to, const bh_hf_scratch *s, uint64_t first_slot,
-                            uint64_t losers, uint32_t payload_bytes)
+/*
+ * A round of a region: each of the `active` pairs takes the first free slot of its line. A pair whose key is there already is one
+ * with that pair, whose value it replaces; a pair whose line is full has lost, and moves to the front of those that
+ * are left. Answers how many have lost. `won` counts the pairs that have got a slot.
+ */
+BH_FN uint64_t BH_HF(fight)(const bh_hf_fight *job, const bh_hf_generation *to, const bh_seed *seed,
+                            const bh_hf_scratch *s, uint64_t round, uint64_t first, uint64_t active,
+                            uint32_t payload_bytes, uint64_t *won)
 {
-    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested);
     uint64_t lost = 0, i;
 
-    for (i = 0; i < losers; i++) {
-        uint32_t loser = s->loser[i], slot = s->slot[loser];
-        uint64_t bit = first_slot + slot;
-        uint64_t loses =
-            BH_HF(key)(s, s->winner[slot], payload_bytes) != BH_HF(key)(s, loser, payload_bytes);
+    for (i = 0; i < active; i++) {
+        const BH_KEY key = BH_HF(key)(s, i, payload_bytes);
+        const uint64_t payload = BH_HF(payload)(s, i, payload_bytes);
+        const uint64_t line = bh_hf_line(to, bh_hash_key(key, seed), round);
+        unsigned char *at = bh_hf_at(to->lines + line * BH_HF_LINE);
+        const uint32_t taken = s->taken[line - first];
+        const uint32_t match = BH_HF(match)(bh_line_load(at), key) & ((1u << taken) - 1);
+        uint32_t slot = taken;
 
-        contested[bit / 64] |= loses << bit % 64;
-        s->loser[lost] = loser;
-        lost += loses;
+        if (match) {
+            slot = bh_first(match);
+        } else if (taken == BH_HF_LINE_SLOTS) {
+            BH_HF(set_pair)(s, lost++, key, payload, payload_bytes);
+            continue;
+        } else {
+            s->taken[line - first] = (uint8_t)(taken + 1);
+            BH_STORE_KEY(at + slot * BH_KEY_BYTES, key);
+            ++*won;
+        }
+        if (BH_VALUE_BYTES)
+            BH_STORE_VALUE(at + BH_HF_LINE_VALUES + slot * BH_VALUE_BYTES,
+                           BH_HF(value_of)(job, payload));
+        if (job->outcomes)
+            job->outcomes[payload] = match ? BH_ASSIGNED : BH_INSERTED;
     }
     return lost;
-}
-
-/* Sets the outcomes of the elements that have a slot now: of several with one key the first has inserted it,
- * and the others, of which the last has won, have assigned its value. Comes before check(), which drops
- * the pairs that are one with a winner. */
-BH_FN void BH_HF(tell)(const bh_hf_fight *job, const bh_hf_scratch *s, uint64_t slots,
-                       uint64_t losers, uint32_t payload_bytes)
-{
-    uint64_t i;
-
-    for (i = 0; i <= slots / 64; i++)
-        s->seen[i] = 0;
-    for (i = 0; i < losers; i++) {
-        uint32_t loser = s->loser[i], slot = s->slot[loser];
-        uint64_t *seen = &s->seen[slot / 64], bit = 1ull << slot % 64;
-
-        if (BH_HF(key)(s, s->winner[slot], payload_bytes) != BH_HF(key)(s, loser, payload_bytes))
-            continue;
-        job->outcomes[BH_HF(payload)(s, loser, payload_bytes)] =
-            *seen & bit ? BH_ASSIGNED : BH_INSERTED;
-        *seen |= bit;
-    }
-    for (i = 0; i < slots; i++)
-        if (s->winner[i] != BH_HF_NOBODY)
-            job->outcomes[BH_HF(payload)(s, s->winner[i], payload_bytes)] =
-                s->seen[i / 64] >> i % 64 & 1 ? BH_ASSIGNED : BH_INSERTED;
-}
-
-/* Moves the losers' pairs to the front. */
-BH_FN void BH_HF(keep_losers)(const bh_hf_scratch *s, uint64_t lost, uint32_t payload_bytes)
-{
-    uint64_t i;
-
-    for (i = 0; i < lost; i++)
-        BH_HF(set_pair)(s, i, BH_HF(key)(s, s->loser[i], payload_bytes),
-                        BH_HF(payload)(s, s->loser[i], payload_bytes), payload_bytes);
 }
 
 /* Stores the pairs of a region that have lost all rounds, for the tail. */
@@ -500,8 +466,6 @@ BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generatio
     const BH_KEY *keys = (const BH_KEY *)(const void *)bh_hf_at(job->keys_at[region]);
     const void *payloads = payload_bytes ? bh_hf_at(job->payloads_at[region]) : 0;
     uint64_t count = job->counts[region], active = count, won = 0, round, i;
-    uint64_t words = to->region_lines * BH_HF_LINE_SLOTS / 64;
-    uint64_t *contested = (uint64_t *)(void *)bh_hf_at(to->contested) + region * words;
 
     for (i = 0; i < count; i++)
         BH_HF(set_pair)(s, i, keys[i],
@@ -509,27 +473,12 @@ BH_FN uint64_t BH_HF(fight_region)(const bh_hf_fight *job, const bh_hf_generatio
                         : payload_bytes == 4 ? ((const uint32_t *)payloads)[i]
                                              : 0,
                         payload_bytes);
-    for (i = 0; i < words; i++)
-        contested[i] = 0;
     for (round = 0; round < to->rounds; round++) {
-        const bh_hf_round *r = &to->round[round];
-        uint64_t first_slot = (region * to->region_lines + r->line) * BH_HF_LINE_SLOTS;
+        const uint64_t first = bh_hf_first(to, region, round);
 
-        uint64_t losers;
-
-        /* Beyond the end too: whole lines, and whole groups of 16 pairs, are read. */
-        for (i = 0; i < r->slots + BH_HF_LINE_SLOTS; i++)
-            s->winner[i] = BH_HF_NOBODY;
-        for (i = active; i < active + 16; i++)
-            s->slot[i] = 0;
-        BH_HF(fight)(to, &seed, s, round, first_slot, active, payload_bytes);
-        BH_HF(gather)(job, to, s, round, first_slot, payload_bytes);
-        losers = BH_HF(find_losers)(s, active);
-        won += active - losers;
-        if (job->outcomes)
-            BH_HF(tell)(job, s, r->slots, losers, payload_bytes);
-        active = BH_HF(check)(to, s, first_slot, losers, payload_bytes);
-        BH_HF(keep_losers)(s, active, payload_bytes);
+        BH_HF(clear_round)(to, s, round, first);
+        active = BH_HF(fight)(job, to, &seed, s, round, first, active, payload_bytes, &won);
+        BH_HF(fill_special)(to, s, round, first);
     }
     BH_HF(leave)(job, s, region, active, payload_bytes);
     return won;
@@ -543,13 +492,11 @@ BH_FN void BH_HF(fight_regions)(bh_hf_fight *shared, uint64_t task, uint32_t pay
     bh_hf_generation to = *job.to;
     unsigned char *memory = job.scratch + task * job.scratch_bytes;
     bh_hf_scratch s;
-    uint64_t most = to.rounds ? to.round[0].slots : 0, won = 0, region;
+    uint64_t won = 0, region;
 
     s.pairs = bh_hf_cut(&memory, job.room * BH_HF(pair_bytes)(payload_bytes));
-    s.slot = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
-    s.loser = (uint32_t *)(void *)bh_hf_cut(&memory, job.room * 4 + 64);
-    s.winner = (uint32_t *)(void *)bh_hf_cut(&memory, most * 4 + 64);
-    s.seen = (uint64_t *)(void *)memory;
+    s.taken = memory;
+    s.slot = s.winner = 0;
     for (region = task; region < to.regions; region += job.tasks)
         won += BH_HF(fight_region)(&job, &to, &s, region, payload_bytes);
     bh_add64(&shared->won, won);
@@ -657,8 +604,7 @@ BH_FN BH_HF(spot) BH_HF(spot_of)(const bh_hf_geometry *geometry, uint64_t place)
         spot.key = BH_HF(key_at)(generation, index);
         spot.value = BH_HF(value_at)(generation, index);
         spot.gone = 0;
-        spot.filler =
-            (BH_KEY)(index == generation->round[round].zero ? generation->round[round].filler : 0);
+        spot.filler = bh_hf_filler(&generation->round[round], index / BH_HF_LINE_SLOTS, BH_HF_GONE);
     }
     return spot;
 }
@@ -818,34 +764,21 @@ BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
  * Reading all of it
  * --------------------------------------------------------------------------------------------- */
 
-/* Of the slots of a line those that are in use, as bits. No key is hashed to find out: an empty slot holds its filler. */
+/* Of the slots of a line those that are in use, as bits. No key is hashed to find out. */
 BH_FN uint32_t BH_HF(line_used)(const bh_hf_generation *from, uint64_t number)
 {
-    const unsigned char *at = bh_hf_at(from->lines + number * BH_HF_LINE);
     const uint64_t within = number % from->region_lines;
     const bh_hf_round *round = from->round;
-    const bh_line line = bh_line_load(at);
-    uint32_t used = (1u << BH_HF_LINE_SLOTS) - 1;
-    uint64_t rest;
+    bh_line line;
 
     while (round + 1 < from->round + from->rounds && round[1].line <= within)
         round++;
-    /* Behind the last slot of a round there may be anything up to the next line, and behind the last round up to the
-     * next region. */
-    rest = (within - round->line) * BH_HF_LINE_SLOTS;
-    rest = rest < round->slots ? round->slots - rest : 0;
-    if (rest < BH_HF_LINE_SLOTS)
-        used = (1u << rest) - 1;
-    used &= ~(BH_KEY_BYTES == 4 ? bh_line_match32(line, 0, BH_HF_LINE_SLOTS, 0)
-                                : bh_line_match64(line, 0, BH_HF_LINE_SLOTS, 0));
-    /* In this slot there may be key 0, and its filler is another key. */
-    if (round->zero / BH_HF_LINE_SLOTS == number) {
-        const uint32_t zero = (uint32_t)(round->zero % BH_HF_LINE_SLOTS);
-        const BH_KEY key = BH_READ_KEY(at + zero * BH_KEY_BYTES);
-
-        used = (used & ~(1u << zero)) | (uint32_t)(key != (BH_KEY)round->filler) << zero;
-    }
-    return used;
+    if (within - round->line >= round->lines)
+        return 0; /* behind the last round there may be anything, up to the next region */
+    line = bh_line_load(bh_hf_at(from->lines + number * BH_HF_LINE));
+    return ((1u << BH_HF_LINE_SLOTS) - 1) &
+           ~(BH_HF(match)(line, bh_hf_filler(round, number, BH_HF_FREE)) |
+             BH_HF(match)(line, bh_hf_filler(round, number, BH_HF_GONE)));
 }
 
 /* The same of pairs of the tail. */

@@ -20,32 +20,37 @@
 
 #include "base/system.h"
 
-#define DEFAULT_SLOTS_PER_KEY 1.5
+#define DEFAULT_SLOTS_PER_KEY 1.75
 #define LEAST_SLOTS_PER_KEY 1.03
 #define MOST_SLOTS_PER_KEY 2.0
+#define LEAST_MAX_FILL 0.48 /* where slots_per_key follows from it */
 
 /* Pairs that may be left for the tail, all regions together, before another round is made for them:
  * they fit in a core's first cache. Chosen, not tuned. */
 #ifndef BH_HF_TAIL_KEYS
-#define BH_HF_TAIL_KEYS 1024
+#define BH_HF_TAIL_KEYS 32
 #endif
 
 /* min_fill's default, as a share of the fill that a table has when it is built. */
 #define DEFAULT_MIN_SHARE 0.5
-
-/* In tables where sorting lookups by region pays (bh__hf_table's regions_pay), it pays for calls of at least
- * so many lookups for each thread. */
-#define REGIONS_PAY_LOOKUPS (1ull << 17)
 
 static int choose_options(bh_table *table)
 {
     bh_table_options *o = &table->options;
     double fill;
 
-    if (o->hashfight.slots_per_key == 0)
+    if (o->hashfight.slots_per_key == 0) {
         o->hashfight.slots_per_key = DEFAULT_SLOTS_PER_KEY;
-    if (!(o->hashfight.slots_per_key >= LEAST_SLOTS_PER_KEY &&
-          o->hashfight.slots_per_key <= MOST_SLOTS_PER_KEY)) {
+        if (o->max_fill != 0 && !(o->max_fill >= LEAST_MAX_FILL && o->max_fill <= 1)) {
+            bh__fail(BH_ERR_ARGUMENT, "max_fill is %g; it must be from %g to 1", o->max_fill,
+                     LEAST_MAX_FILL);
+            return 0;
+        }
+        /* A table that is to be less full has more slots. */
+        if (o->max_fill != 0 && o->max_fill < bh__hf_natural_fill(table))
+            o->hashfight.slots_per_key = 1 / o->max_fill;
+    } else if (!(o->hashfight.slots_per_key >= LEAST_SLOTS_PER_KEY &&
+                 o->hashfight.slots_per_key <= MOST_SLOTS_PER_KEY)) {
         bh__fail(BH_ERR_ARGUMENT, "hashfight.slots_per_key is %g; it must be from %g to %g",
                  o->hashfight.slots_per_key, LEAST_SLOTS_PER_KEY, MOST_SLOTS_PER_KEY);
         return 0;
@@ -80,17 +85,12 @@ static int choose_options(bh_table *table)
  * Lookups by region
  * --------------------------------------------------------------------------------------------- */
 
-/* Lookups by region are the paper's passes by region of memory. */
+/* Lookups by region are the paper's passes by region of memory. They pay nowhere by themselves (docs/decisions/0043). */
 static bh_status find(bh_table *table, const bh__batch *batch)
 {
-    const bh_executor *executor = &table->backend->executor;
-    const bh_schedule schedule = table->options.schedule;
     bh__batch lookups = *batch;
 
-    lookups.by_place = schedule == BH_SCHEDULE_REGIONS ||
-                       (schedule == BH_SCHEDULE_AUTO &&
-                        bh__atomic_load(&bh__hf_of(table)->regions_pay, __ATOMIC_RELAXED) &&
-                        batch->n / executor->width(executor->state) >= REGIONS_PAY_LOOKUPS);
+    lookups.by_place = table->options.schedule == BH_SCHEDULE_REGIONS;
     return table->backend->slices(table->backend, table, &lookups);
 }
 
@@ -112,7 +112,7 @@ static bh_status keep_room(bh__hf_table *t, uint64_t keys)
     if (!status && keys > t->table.floor_keys) {
         t->table.floor_keys = keys;
         if (keys > BH_HF_BUFFER_MOST && bh__hf_make_plan(&t->table, keys, &p))
-            t->floor_slots = bh__hf_slots(&p.g) + BH_HF_BUFFER_MOST;
+            t->floor_slots = bh__hf_slots(&t->table, &p.g) + BH_HF_BUFFER_MOST;
         bh__hf_publish(t);
     }
     return status;
@@ -147,7 +147,6 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
     t->spare = none;
     t->gone = t->held = t->floor_slots = 0;
     t->shrink_below = UINT64_MAX;
-    t->regions_pay = 0;
 
     bh__cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
     bh__cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
@@ -158,7 +157,7 @@ static bh_status create(const bh_table *plan_of_table, bh_table **made)
         a.at = (uint64_t)(uintptr_t)t->buffer.memory;
         t->tail.regions = t->tail.rounds = t->tail.region_lines = t->tail.tail = 0;
         t->tail.tail_room = BH_HF_BUFFER_MOST;
-        t->tail.lines = t->tail.contested = a.at;
+        t->tail.lines = a.at;
         t->tail.tail_keys = bh__cut(&a, BH_HF_BUFFER_MOST, o->key_bytes);
         t->tail.tail_values = bh__cut(&a, BH_HF_BUFFER_MOST, o->value_bytes);
         t->tail.tail_gone = bh__cut(&a, BH_HF_BUFFER_MOST, 1);

@@ -48,7 +48,6 @@ typedef struct bh__hf_table {
     uint64_t held;         /* bytes of temporary memory that a merge has */
     uint64_t floor_slots;  /* of a generation of floor_keys, 0 when the buffer has room for them */
     uint64_t shrink_below; /* the most that min_keys may be, after there was no memory to shrink */
-    uint32_t regions_pay;  /* whether large calls of lookups are sorted by region */
 } bh__hf_table;
 
 /* Pairs to be built from; see bh_hf_fight. */
@@ -87,11 +86,6 @@ struct bh__hf_builder {
     /* Of a generation: pairs of a region as one expects them, and regions at most. */
     uint64_t (*region_keys)(const bh_table *table);
     uint64_t (*regions_most)(const bh_table *table);
-
-    /* Corrects a plan for `pairs` pairs in `regions` regions: *lines is how many lines the slots of a region
-     * need, *least how many places in the tail each region has at least. NULL: plans need no correction. */
-    void (*fit)(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t *lines,
-                uint64_t *least);
 
     /* Partitions the list into the generation's memory and lets its pairs fight there. *quota receives the
      * quota that is needed where the answer is BH_HF_TOO_MANY_LEFT, *pairs how many pairs the generation
@@ -224,11 +218,14 @@ uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *va
 
 /* --- build.c ------------------------------------------------------------------------------------- */
 
-/* Keys per slot of a generation as it is built. */
+/* Keys per slot of a generation as it is built: each round has slots_per_key slots for each key that comes to it. */
 double bh__hf_natural_fill(const bh_table *table);
 
 /* Slots of a generation, with the places of its tail. */
-uint64_t bh__hf_slots(const bh_hf_generation *generation);
+uint64_t bh__hf_slots(const bh_table *table, const bh_hf_generation *generation);
+
+/* How many of a generation's pairs a region may have: more than a region ever has if hashes are evenly spread. */
+uint64_t bh__hf_region_room(uint64_t pairs, uint64_t regions);
 
 /* Plans a generation of `pairs` pairs. Answers 0 when it would be beyond what can be addressed. */
 int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);

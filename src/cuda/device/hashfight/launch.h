@@ -1,6 +1,7 @@
 /* One pair of widths of hashfight.cu: the kernels, and the functions that launch them. */
 #if BH_APART < BH_DESIGN_INSTANCES
 #include "cuda/device/hashfight/own.h"
+#include "cuda/device/look_launch.h"
 
 #define BH_GPU(name) BH_NAME(bh_gpu_hf_##name)
 /* Passes that are not a thread for each item by the text of cores. */
@@ -14,8 +15,7 @@
 
 static int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    BH_NAME(bh_cuda_hf_find)<<<bh__gpu_blocks(count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job);
-    return (int)cudaGetLastError();
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count);
 }
 
 BH_LAUNCH_PASS(locate, bh_hf_locate)

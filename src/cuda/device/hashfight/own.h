@@ -1,11 +1,13 @@
 /*
- * HashFight's kernels for one pair of widths: a thread (or a tile of BH_CUDA_TILE) for each lookup,
- * a thread for each item of a pass. An include-template: see instance.h.
+ * HashFight's kernels for one pair of widths: the kernel of lookups (look.h), and a thread for each item of a
+ * pass. An include-template: see instance.h.
  */
 #include "cuda/device/by_block.h"
 #include "cuda/module.h"
 #include "tables/hashfight/ops.h"
 #include "tables/hashfight/teams.h"
+
+#include "cuda/device/look.h"
 
 #ifndef BH_CUDA_DEVICE_HASHFIGHT_OWN_H
 #define BH_CUDA_DEVICE_HASHFIGHT_OWN_H
@@ -32,51 +34,27 @@ BH_FN void bh_hf_tally(uint64_t *counter, uint64_t counted)
 #define BH_KERNEL(name) BH_NAME(bh_cuda_hf_##name)
 #define BH_HF(name) BH_NAME(bh_hf_##name)
 
-/* Carries a lookup to its end; answers its outcome. */
-BH_FN uint8_t BH_KERNEL(look)(bh__slice *slice, uint32_t at, uint32_t kind)
-{
-    BH_HF(op) op;
-    bh_region region = BH_HF(begin)(slice, &op, at, kind);
-
-    while (BH_HF(step)(slice, &op, kind, region.offset, &region) != BH_DONE)
-        ;
-    return op.outcome;
-}
-
-/* Lookups, one for each element. */
-__global__ void BH_KERNEL(find)(const __grid_constant__ bh__cuda_job job)
-{
-    const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
-    bh__slice slice = job.slice;
-    uint8_t outcome;
-
-    if (at >= job.count)
-        return;
-    outcome = BH_KERNEL(look)(&slice, (uint32_t)at, BH_FIND);
-    if (bh_cuda_lane() == 0 && slice.outcomes)
-        slice.outcomes[at] = outcome;
-    /* As in look.h: the host brings the values of missing keys, which stay as they were. */
-    if (outcome == BH_MISSING && !job.done->missing)
-        job.done->missing = 1;
-}
-
 __global__ void BH_KERNEL(locate)(const bh_hf_locate *job, uint64_t items)
 {
-    const uint64_t at = bh_hf_thread() / BH_CUDA_TILE;
+    const uint32_t at = (uint32_t)(bh_hf_thread() / BH_CUDA_TILE);
     bh__slice slice = {};
+    bh_region region;
+    BH_HF(op) op;
 
     if (at >= items)
         return;
     slice.geometry = job->geometry;
     slice.keys = job->keys;
     slice.values_out = job->places;
-    (void)BH_KERNEL(look)(&slice, (uint32_t)at, BH_HF_LOCATE);
+    region = BH_HF(begin)(&slice, &op, at, BH_HF_LOCATE);
+    while (BH_HF(step)(&slice, &op, BH_HF_LOCATE, region.offset, &region) != BH_DONE)
+        ;
 }
 
 #if BH_CUDA_TILE == 1
 /* A block is a team. There are two calls, so that the compiler knows in each whether scratch memory is shared
  * or global. */
-__global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 4) BH_KERNEL(team)(bh_hf_teams *job)
+__global__ void __launch_bounds__(BH_HF_TEAM_THREADS, 5) BH_KERNEL(team)(bh_hf_teams *job)
 {
     __shared__ uint64_t fast[BH_HF_TEAM_BYTES / 8];
 
