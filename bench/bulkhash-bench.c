@@ -113,7 +113,7 @@ static const char usage_experiments_text[] =
     "              GLIBC_TUNABLES=glibc.malloc.hugetlb=1 gives them huge pages as ours\n"
     "  designs     the same work on a table of each design, at --keys pairs and at 65536\n"
     "  hashfight   tables that are built once: beside sorting the same pairs, beside oneTBB's\n"
-    "              map, and beside the limit; with 1.03 and 1.5 slots per key\n"
+    "              map, and beside the limit; with 1.03, 1.5 and 1.75 slots per key\n"
     "  dachash     tables of chains of nodes, at three lengths, beside tables of DyCuckoo, and beside\n"
     "              the limit; mixes of finds, insertions and erasures; growth\n"
     "  dachash-fig7.1 ... dachash-fig7.7, dachash-table7.1\n"

@@ -7,8 +7,8 @@
  * there are missed. What the table takes while it is built stands beside what the paper's takes,
  * (9 + 12.6 f) bytes a pair and 8 for each in the tail, which counts the caller's arrays too.
  *
- * Then looking keys up region by region (docs/decisions/0007), in tables of three sizes, on huge and
- * on small pages: the size from which it pays is where "by region" passes 1.
+ * Then looking keys up region by region (docs/decisions/0007 and 0043), in tables of three sizes, on huge and
+ * on small pages: it would pay where "by region" passes 1. (The library itself chooses the caller's order.)
  */
 #include "bench.h"
 

@@ -36,16 +36,26 @@ BH_FN void bh_stream_end(void)
     _mm_sfence();
 }
 
+/* The bits of a comparison, in a general register. gcc (12.2) may spill such a mask by a store of one or two bytes and then read
+ * four of them: in some builds lookups found their keys a line too far. */
+BH_FN uint32_t bh_avx512_bits(uint32_t mask)
+{
+    __asm__("" : "+r"(mask));
+    return mask;
+}
+
 BH_FN uint32_t bh_line_match32(bh_line line, uint32_t first, uint32_t count, uint32_t key)
 {
-    uint32_t mask = _mm512_cmpeq_epi32_mask(line.words, _mm512_set1_epi32((int)key));
+    const uint32_t mask =
+        bh_avx512_bits(_mm512_cmpeq_epi32_mask(line.words, _mm512_set1_epi32((int)key)));
 
     return mask >> first & ((1u << count) - 1);
 }
 
 BH_FN uint32_t bh_line_match64(bh_line line, uint32_t first, uint32_t count, uint64_t key)
 {
-    uint32_t mask = _mm512_cmpeq_epi64_mask(line.words, _mm512_set1_epi64((long long)key));
+    const uint32_t mask =
+        bh_avx512_bits(_mm512_cmpeq_epi64_mask(line.words, _mm512_set1_epi64((long long)key)));
 
     return mask >> first & ((1u << count) - 1);
 }
@@ -92,7 +102,7 @@ BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wante
     else
         mask = (uint32_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(line), wanted) >> 1;
     __asm__ volatile("" : "+m"(*line));
-    return mask;
+    return bh_avx512_bits(mask);
 }
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
@@ -107,7 +117,7 @@ BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wante
     else
         mask = _mm512_cmpeq_epi64_mask(_mm512_load_si512(line), wanted);
     __asm__ volatile("" : "+m"(*line));
-    return mask;
+    return bh_avx512_bits(mask);
 }
 
 /* Packed in a register: a compressing store to memory is slow on some processors. */
@@ -222,7 +232,7 @@ BH_FN bh_vec bh_vec_halves(bh_vec low, bh_vec high)
 
 BH_FN uint32_t bh_vec_zeros(bh_vec v)
 {
-    return _mm512_testn_epi64_mask(v, v);
+    return bh_avx512_bits(_mm512_testn_epi64_mask(v, v));
 }
 
 BH_FN bh_vec bh_vec_if_zero(bh_vec v, bh_vec a, bh_vec b)
@@ -289,7 +299,8 @@ BH_FN void bh_choose32(uint32_t *to, const uint32_t *from, uint32_t count, uint3
 BH_FN uint32_t bh_equal32(const uint32_t *from, uint32_t count, uint32_t word)
 {
     (void)count;
-    return _mm256_cmpeq_epi32_mask(_mm256_loadu_epi32(from), _mm256_set1_epi32((int)word));
+    return bh_avx512_bits(
+        _mm256_cmpeq_epi32_mask(_mm256_loadu_epi32(from), _mm256_set1_epi32((int)word)));
 }
 
 BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32_t *values,
@@ -299,7 +310,8 @@ BH_FN uint32_t bh_part_pairs(const uint64_t *words, const uint32_t *keys, uint32
 
     (void)count;
     _mm256_storeu_epi32(values, _mm512_cvtepi64_epi32(_mm512_srli_epi64(all, 32)));
-    return _mm256_cmpneq_epi32_mask(_mm512_cvtepi64_epi32(all), _mm256_loadu_epi32(keys));
+    return bh_avx512_bits(
+        _mm256_cmpneq_epi32_mask(_mm512_cvtepi64_epi32(all), _mm256_loadu_epi32(keys)));
 }
 
 BH_FN void bh_choose64(uint64_t *to, const uint64_t *from, uint32_t count, uint32_t bits)

@@ -174,7 +174,7 @@ static void build_and_check(const bh_table_options *options, uint64_t n, int rep
     bh_table_destroy(table);
 }
 
-static const double shares[] = {1.03, 1.5, 2.0};
+static const double shares[] = {1.03, 1.75, 2.0};
 static const uint64_t tails[] = {1, 0, 1000000};
 
 /* Small ones in every way, of every size around which something changes. */
@@ -358,8 +358,8 @@ static void long_tails(void **state)
 /* --- empty slots -------------------------------------------------------------------------- */
 
 /*
- * An empty slot holds key 0, or, where key 0 itself would be, a small key; and so does one whose
- * key was erased. Under many seeds, so that they are in slots of all rounds: small keys are found
+ * An empty slot holds key 0, and one whose key was erased holds key 1, or, where keys 0 and 1 themselves would be, other small
+ * keys. Under many seeds, so that they are in slots of all rounds: small keys are found
  * when they are there, and only then.
  */
 static void small_keys(void **state)
@@ -434,6 +434,46 @@ static void small_keys(void **state)
         model_free(map);
         batch_free(&first);
         batch_free(&small);
+        bh_table_destroy(table);
+    }
+}
+
+/* Every other key is erased, a few in each call: what was erased is gone, and what was not is there. */
+static void halves_of_tables(void **state)
+{
+    enum { CALL = 400 };
+    const uint64_t n = test_scaled_large(32760);
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        bh_table_options options = fight_options(widths, n);
+        bh_table *table = NULL;
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+        batch half = batch_new(widths.key_bytes, widths.value_bytes, CALL);
+
+        options.min_fill = -1;
+        table = table_with(context, &options);
+        for (uint64_t i = 0; i < n; i++) {
+            batch_set(&all, i, i, i);
+        }
+        check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+        for (uint64_t first = 0; first + 2 * CALL <= n; first += 2 * CALL) {
+            for (uint64_t i = 0; i < CALL; i++) {
+                batch_set(&half, i, first + 2 * i, 0);
+            }
+            check_status(batch_call(table, BH_ERASE, &half), BH_OK);
+            batch_check_all(&half, BH_ERASED);
+        }
+        check_status(batch_call(table, BH_FIND, &all), BH_OK);
+        for (uint64_t i = 0; i < n; i++) {
+            const bool erased = i % 2 == 0 && i < n / (2 * CALL) * (2 * CALL);
+            check(all.outcomes[i] == (erased ? BH_MISSING : BH_FOUND),
+                  "key %llu of %llu: outcome %u", (unsigned long long)i, (unsigned long long)n,
+                  all.outcomes[i]);
+        }
+        batch_free(&all);
+        batch_free(&half);
         bh_table_destroy(table);
     }
 }
@@ -1357,6 +1397,7 @@ int main(void)
         cmocka_unit_test(crowded_keys),
         cmocka_unit_test(long_tails),
         cmocka_unit_test(small_keys),
+        cmocka_unit_test(halves_of_tables),
         cmocka_unit_test(generations),
         cmocka_unit_test(nothing_moves_for_nothing),
         cmocka_unit_test(turnover),

@@ -61,9 +61,11 @@ static double slots_taken(uint64_t slots, double keys, double *full)
 
 static double root(double x)
 {
-    double y = x > 1 ? x : 1;
+    double y;
     int i;
 
+    x = x > 0 ? x : 0;
+    y = x > 1 ? x : 1;
     for (i = 0; i < 40; i++)
         y = (y + x / y) / 2;
     return y;
@@ -100,20 +102,17 @@ uint64_t bh__hf_region_room(uint64_t pairs, uint64_t regions)
     return mean + 8 * deviation + 64;
 }
 
-/* Lines in which so many pairs lie before they fight: keys, and behind them, from a line on, values. Where there are no values
- * there may be indexes on cores (bh_hf_fight). */
-static uint64_t lines_of_pairs(const bh_table *table, uint64_t pairs)
+/* Lines in which so many pairs lie before they fight: keys, and behind them, from a line on, payloads. */
+static uint64_t lines_of_pairs(const bh_table *table, uint64_t pairs, uint32_t payload_bytes)
 {
-    const bh_table_options *o = &table->options;
-    const uint64_t payload = o->value_bytes || bh__on_device(table->backend) ? o->value_bytes : 4;
-
-    return (bh__lines_up(pairs * o->key_bytes) + pairs * payload) / BH_HF_LINE + 1;
+    return (bh__lines_up(pairs * table->options.key_bytes) + pairs * payload_bytes) / BH_HF_LINE +
+           1;
 }
 
 /* Plans a generation of `pairs` pairs, in `regions` regions at most, with room in the tail for at least
  * `quota` pairs of each. Answers 0 when the generation would be beyond what can be addressed. */
-static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint64_t quota,
-                   bh__hf_plan *p)
+static int lay_out(const bh_table *table, uint64_t pairs, uint32_t payload_bytes, uint64_t regions,
+                   uint64_t quota, bh__hf_plan *p)
 {
     double f = table->options.hashfight.slots_per_key, active, deviation, full;
     uint64_t per_line = bh__hf_slots_per_line(table), line = 0, lines, capacity;
@@ -151,7 +150,7 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
         active -= (double)r->lines * slots_taken(per_line, active / (double)r->lines, &full);
         deviation = deviation * full + root(active);
     }
-    lines = lines_of_pairs(table, bh__hf_region_room(pairs, g->regions));
+    lines = lines_of_pairs(table, bh__hf_region_room(pairs, g->regions), payload_bytes);
     g->region_lines = line > lines ? line : lines;
     if (bh__on_device(table->backend)) /* there the tail's places are one list, of all regions */
         least = least / g->regions + 1;
@@ -174,9 +173,10 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint64_t regions, uint
     return !a.overflowed;
 }
 
-int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p)
+int bh__hf_make_plan(const bh_table *table, uint64_t pairs, uint32_t payload_bytes, bh__hf_plan *p)
 {
-    return lay_out(table, pairs, bh__hf_builder_of(table)->regions_most(table), 0, p);
+    return lay_out(table, pairs, payload_bytes, bh__hf_builder_of(table)->regions_most(table), 0,
+                   p);
 }
 
 /* --- the memory of generations ------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
     int was_spare;
     bh__hf_plan p;
 
-    if (!bh__hf_make_plan(&t->table, keys, &p))
+    if (!bh__hf_make_plan(&t->table, keys, bh__hf_payload_most(&t->table), &p))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
     if (keys <= t->table.max_keys || t->spare.committed >= p.bytes)
@@ -317,7 +317,7 @@ bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
         bh__hf_built result;
         bh__hf_plan p;
 
-        if (!lay_out(&t->table, from->n, regions, quota, &p))
+        if (!lay_out(&t->table, from->n, from->payload_bytes, regions, quota, &p))
             return bh__fail(BH_ERR_FULL, "the table is as large as tables can be");
         status = make_block(t, p.bytes, freed, block, &was_spare);
         if (status)

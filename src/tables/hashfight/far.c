@@ -5,7 +5,7 @@
  * is told and drawn in teams.h) and to make the buffer anew (add_to_buffer). near.c has the same for
  * cores.
  *
- * Memory for a build, besides the generation's 17 bytes for each pair of 4+4 bytes: 20 bytes a pair while
+ * Memory for a build, besides the generation's 14 bytes for each pair of 4+4 bytes: 20 bytes a pair while
  * pairs are partitioned, and nothing of that size afterwards.
  */
 #include "tables/hashfight/policy.h"
@@ -114,7 +114,7 @@ static int begin_teams(const bh_table *table, const bh__hf_plan *p, uint64_t n, 
                        work *w)
 {
     const bh_table_options *o = &table->options;
-    const uint64_t slots = p->g.rounds ? p->g.round[0].lines * bh__hf_slots_per_line(table) : 0;
+    const uint64_t slots = bh__hf_lines_most(&p->g) * bh__hf_slots_per_line(table);
     bh__arena a = {0, 0};
 
     job->room = bh__hf_region_room(n, p->g.regions);

@@ -131,9 +131,10 @@ uint64_t bh__hf_read(bh__hf_table *t, uint64_t first, void *keys, void *values, 
 
 uint64_t bh__hf_export_pairs(bh_table *table, uint64_t *at, void *keys, void *values, uint64_t room)
 {
-    const bh__arrays from = arrays_of(bh__hf_of(table), 0);
+    bh__arrays from = arrays_of(bh__hf_of(table), 0);
     bh__exported out = {keys, values, room, 0};
 
+    from.pairs = table->keys;
     if (!bh__export_buckets(table, &from, at, &out, BH_TRY))
         return BH__EXPORT_REFUSED;
     return out.copied;
@@ -201,7 +202,7 @@ static bh_status merge(bh__hf_table *t, uint64_t first, const void *keys, uint64
     }
     /* The new generation has at least so many pairs: where not even they have room, nothing is read. */
     stay = stay < table->keys ? stay : table->keys;
-    if (bh__hf_make_plan(table, table->keys - stay + count, &p) &&
+    if (bh__hf_make_plan(table, table->keys - stay + count, table->options.value_bytes, &p) &&
         bh__hf_is_beyond(t, p.bytes, freed))
         return bh__hf_fail_beyond(t, p.bytes, freed);
     cut_collected(&a, table, total, &c);

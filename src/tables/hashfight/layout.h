@@ -189,7 +189,7 @@ typedef struct bh_hf_teams {
 } bh_hf_teams;
 
 /* Shared memory of a team, of which any kernel may have so much, and the threads of a team. The registers of
- * an H200's multiprocessor are enough for four such teams (docs/decisions/0010). */
+ * an H200's multiprocessor are enough for five such teams. */
 #define BH_HF_TEAM_BYTES 45056u
 #define BH_HF_TEAM_THREADS 256u
 

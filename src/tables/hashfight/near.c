@@ -147,7 +147,7 @@ static bh__hf_built fight(const bh_table *table, const bh__hf_list *from, bh__hf
     const bh__primitives *primitives = backend->primitives;
     const bh__hf_table *t = (const bh__hf_table *)table;
     bh__where where = bh__hf_where(table);
-    const uint64_t lines = p->g.rounds ? p->g.round[0].lines : 0;
+    const uint64_t lines = bh__hf_lines_most(&p->g);
     uint64_t region;
     bh__partition partition;
     bh_hf_fight job;

@@ -384,7 +384,7 @@ BH_FN void BH_HF(clear_round)(const bh_hf_generation *to, const bh_hf_scratch *s
     const bh_hf_round *r = &to->round[round];
     uint64_t *words = (uint64_t *)(void *)bh_hf_at(to->lines + first * BH_HF_LINE), i;
 
-    for (i = 0; i < r->lines * (BH_HF_LINE / 8); i++)
+    for (i = 0; i < (uint64_t)r->lines * (BH_HF_LINE / 8); i++)
         words[i] = 0;
     for (i = 0; i < r->lines; i++)
         s->taken[i] = 0;

@@ -111,7 +111,8 @@ static bh_status keep_room(bh__hf_table *t, uint64_t keys)
 
     if (!status && keys > t->table.floor_keys) {
         t->table.floor_keys = keys;
-        if (keys > BH_HF_BUFFER_MOST && bh__hf_make_plan(&t->table, keys, &p))
+        if (keys > BH_HF_BUFFER_MOST &&
+            bh__hf_make_plan(&t->table, keys, bh__hf_payload_most(&t->table), &p))
             t->floor_slots = bh__hf_slots(&t->table, &p.g) + BH_HF_BUFFER_MOST;
         bh__hf_publish(t);
     }
@@ -214,7 +215,8 @@ static bh_status compact(bh_table *table)
     bh__hf_drop_spare(t);
     bh__hf_publish(t);
     /* Not for less than 1/32 of the memory, nor where all keys are in the buffer. */
-    if (!large || (t->geometry.generations == 1 && bh__hf_make_plan(table, table->keys, &p) &&
+    if (!large || (t->geometry.generations == 1 &&
+                   bh__hf_make_plan(table, table->keys, table->options.value_bytes, &p) &&
                    p.bytes >= t->block[0].committed - t->block[0].committed / 32))
         return BH_OK;
     return bh__hf_rebuild(t);

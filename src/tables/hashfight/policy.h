@@ -120,6 +120,17 @@ static inline uint64_t bh__hf_slots_per_line(const bh_table *table)
     return BH_HF_SLOTS(table->options.key_bytes, table->options.value_bytes);
 }
 
+/* Lines of the round that has most, in each region. */
+static inline uint64_t bh__hf_lines_most(const bh_hf_generation *generation)
+{
+    uint64_t most = 0, r;
+
+    for (r = 0; r < generation->rounds; r++)
+        if (generation->round[r].lines > most)
+            most = generation->round[r].lines;
+    return most;
+}
+
 static inline const bh__hf_builder *bh__hf_builder_of(const bh_table *table)
 {
     return ((const bh__hf_table *)table)->builder;
@@ -227,8 +238,8 @@ uint64_t bh__hf_slots(const bh_table *table, const bh_hf_generation *generation)
 /* How many of a generation's pairs a region may have: more than a region ever has if hashes are evenly spread. */
 uint64_t bh__hf_region_room(uint64_t pairs, uint64_t regions);
 
-/* Plans a generation of `pairs` pairs. Answers 0 when it would be beyond what can be addressed. */
-int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);
+/* Plans a generation of `pairs` pairs, whose payloads (bh_hf_fight) have so many bytes while it is built. Answers 0 when it would be beyond what can be addressed. */
+int bh__hf_make_plan(const bh_table *table, uint64_t pairs, uint32_t payload_bytes, bh__hf_plan *p);
 
 /*
  * Builds a generation; on failure nothing has changed but outcomes. *pairs receives how many it
@@ -237,6 +248,14 @@ int bh__hf_make_plan(const bh_table *table, uint64_t pairs, bh__hf_plan *p);
  */
 bh_status bh__hf_build(bh__hf_table *t, const bh__hf_list *from, uint64_t freed,
                        bh_hf_generation *made, bh__block *block, uint64_t *pairs);
+
+/* Bytes of the payloads of a call's pairs, at most: of a call on cores that tells outcomes, indexes of 4 bytes. */
+static inline uint32_t bh__hf_payload_most(const bh_table *table)
+{
+    const uint32_t bytes = table->options.value_bytes;
+
+    return bytes || bh__on_device(table->backend) ? bytes : 4;
+}
 
 /* Makes a spare block for a generation of `keys` keys, kept until one is built. */
 bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys);

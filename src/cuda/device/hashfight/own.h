@@ -2,7 +2,6 @@
  * HashFight's kernels for one pair of widths: the kernel of lookups (look.h), and a thread for each item of a
  * pass. An include-template: see instance.h.
  */
-#include "cuda/device/by_block.h"
 #include "cuda/module.h"
 #include "tables/hashfight/ops.h"
 #include "tables/hashfight/teams.h"
