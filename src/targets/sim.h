@@ -33,6 +33,17 @@ BH_FN bh_line bh_line_load(const void *p)
     return line;
 }
 
+BH_FN bh_line bh_line_read(const void *p)
+{
+    const uint64_t *from = (const uint64_t *)p;
+    bh_line line;
+    uint32_t i;
+
+    for (i = 0; i < 8; i++)
+        line.word[i] = bh_read64(from + i);
+    return line;
+}
+
 #include "targets/keys_of_line.h"
 
 BH_FN void bh_bring(const void *p)

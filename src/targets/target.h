@@ -67,6 +67,7 @@
  * lock the group holds.
  *
  *   bh_read32, bh_read64       load
+ *   bh_line_read(p)            a 64-byte line into the group's registers, as bh_line_load
  *   bh_write32, bh_write64     store. A reader without the lock sees the store no earlier than the lock
  *                              bit, and no later than what the next bh_store64 stores
  *
@@ -167,6 +168,13 @@
 #include "targets/lines.h"
 #else
 #error "no target is chosen: define one of the BH_TARGET_ names above"
+#endif
+
+#ifndef BH_TARGET_SIM
+BH_FN bh_line bh_line_read(const void *p)
+{
+    return bh_line_load(p);
+}
 #endif
 
 #endif

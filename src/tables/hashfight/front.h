@@ -60,7 +60,7 @@ BH_FN void BH_HF(take_aim)(const bh__slice *slice, const bh_seed *seed, const bh
 /* Writes whether the key is there, and answers whether it must go on. */
 BH_FN uint32_t BH_HF(look)(const bh__slice *slice, const BH_HF(aim) *aim)
 {
-    const bh_line line = bh_line_load(aim->line);
+    const bh_line line = bh_line_read(aim->line);
     const uint32_t match = BH_HF(match)(line, aim->key), found = match != 0;
 
     if (BH_VALUE_BYTES && slice->values_out) {

@@ -264,7 +264,7 @@ BH_FN bh_answer BH_HF(step_tail)(const bh__slice *slice, const bh_hf_generation 
 BH_FN bh_answer BH_HF(step_line)(const bh__slice *slice, const bh_hf_generation *generation,
                                  BH_HF(op) *op, uint32_t kind, uint64_t at, bh_region *next)
 {
-    const bh_line line = bh_line_load(bh_hf_at(at));
+    const bh_line line = bh_line_read(bh_hf_at(at));
     const uint32_t match = BH_HF(match)(line, op->key);
     uint32_t filler;
 
@@ -421,7 +421,7 @@ BH_FN uint64_t BH_HF(fight)(const bh_hf_fight *job, const bh_hf_generation *to, 
         const uint64_t line = bh_hf_line(to, bh_hash_key(key, seed), round);
         unsigned char *at = bh_hf_at(to->lines + line * BH_HF_LINE);
         const uint32_t taken = s->taken[line - first];
-        const uint32_t match = BH_HF(match)(bh_line_load(at), key) & ((1u << taken) - 1);
+        const uint32_t match = BH_HF(match)(bh_line_read(at), key) & ((1u << taken) - 1);
         uint32_t slot = taken;
 
         if (match) {
@@ -775,7 +775,7 @@ BH_FN uint32_t BH_HF(line_used)(const bh_hf_generation *from, uint64_t number)
         round++;
     if (within - round->line >= round->lines)
         return 0; /* behind the last round there may be anything, up to the next region */
-    line = bh_line_load(bh_hf_at(from->lines + number * BH_HF_LINE));
+    line = bh_line_read(bh_hf_at(from->lines + number * BH_HF_LINE));
     return ((1u << BH_HF_LINE_SLOTS) - 1) &
            ~(BH_HF(match)(line, bh_hf_filler(round, number, BH_HF_FREE)) |
              BH_HF(match)(line, bh_hf_filler(round, number, BH_HF_GONE)));
