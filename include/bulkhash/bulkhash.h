@@ -285,7 +285,7 @@ typedef struct bh_table_options {
      * BH_HASHFIGHT: for a table that one call fills and others look up.
      *
      *   - An insert into an empty table builds it in place, about as fast as BH_DYCUCKOO fills a reserved
-     *     table. A lookup touches 1.0 to 1.3 lines.
+     *     table. With the defaults a lookup touches 1.0 to 1.3 lines.
      *   - Every other call that changes something is sorted by key, and then holds the table alone, a
      *     part of some million elements at a time. Equal keys take effect in index order, whatever
      *     `duplicates` says.

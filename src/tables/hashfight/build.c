@@ -129,8 +129,9 @@ static int lay_out(const bh_table *table, uint64_t pairs, uint32_t payload_bytes
     if (pairs <= table->options.hashfight.tail_keys && pairs <= ALONE_MOST)
         g->regions = 1;
     active = (double)pairs / (double)g->regions;
-    deviation =
-        0; /* of the keys that come to a round; a table's slots are for the keys of all regions */
+    /* Of how many keys of a region come to a round. How many come to the first one is known if there is one region; and where
+     * there are several, the lines that are full in the first round pass on their share of what is too many. */
+    deviation = 0;
     for (g->rounds = 0; g->rounds < BH_HF_ROUNDS_MOST; g->rounds++) {
         bh_hf_round *r = &g->round[g->rounds];
 

@@ -1,10 +1,11 @@
 /*
  * HashFight: many lookups at a time, without branches. An include-template: see instance.h.
  *
- * A lookup whose key is not in its first line may have to go on (of absent keys one in eleven, of 8+8 bytes one in five), which costs the window of the
- * schedule a branch that no processor predicts. The *front* takes a slice round by round instead: every key of a list looks
- * at its line, the result is written whether the key is there or not, and the key's name is written to
- * the end of the next list; that end moves on only if the key must go on.
+ * A lookup whose key is not in its first line may have to go on: with the default number of slots one absent key in
+ * eleven does, of 8+8 bytes one in five. That costs the window of the schedule a branch that no processor predicts. The
+ * *front* takes a slice round by round instead: every key of a list looks at its line, the result is written whether the
+ * key is there or not, and the key's name is written to the end of the next list; that end moves on only if the key must
+ * go on.
  *
  *     round 0   k0 k1 k2 k3 k4 k5 ..   all: hash, ask for the line; BH_HF_AHEAD keys later, look
  *     round 1   k1 k4 ..               those that found neither their key nor a slot that was never taken
