@@ -38,7 +38,8 @@
  *                            may depend on the widths: an expression of BH_KEY_BYTES, BH_VALUE_BYTES and
  *                            BH_APART that #if can evaluate. A GPU copies regions of that length, which
  *                            begin at multiples of 16 bytes, to its shared memory (cuda/device/look.h),
- *                            as well as regions of 64 bytes, and reads others where they are
+ *                            as well as regions of 64 bytes, and reads others where they are. Of 128 bytes
+ *                            lookups with BH_HINT_ABSENT should ask for the first 64 alone
  *     BH_DESIGN_FAR          on a GPU some regions may lie in the host's memory (BH_TIER_HOST)
  *     BH_DESIGN_IN_TURN      its searches differ in length: on a GPU a lane takes up to so many elements of a
  *                            call in turn, and does not wait for the longest search of its warp

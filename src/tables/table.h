@@ -93,6 +93,8 @@ typedef struct bh__scratch {
 #define BH_EPOCHS 6u
 /* On cores: nobody else changes the table while this slice runs, so nothing need be locked. Lookups may run beside it. */
 #define BH_HINT_BIASED 512u
+/* On a GPU, lookups in regions of two lines: most keys are not there, so the first line alone is asked for. */
+#define BH_HINT_ABSENT 1024u
 
 #define BH_IS_ALIKE(slice) (BH_RUNS_ALIKE && ((slice)->hints & BH_HINT_ALIKE))
 #define BH_IS_BIASED(hints) (BH_ONE_THREAD && ((hints)&BH_HINT_BIASED))

@@ -28,24 +28,26 @@ static uint64_t FAKE(settle)(const bh__cuda_job *job, bh__slice *slice, fake_ele
     const uint64_t inserted = slice->inserted;
     uint64_t kept = 0;
     _Alignas(64) unsigned char copy[BH_DY_BUCKET_BYTES];
+    BH_DY(own) own;
 
     memcpy(copy, bh_dy_at(line), sizeof copy);
+    BH_DY(open)(&own, copy);
     for (uint64_t i = 0; i < count; i++) {
-        BH_DY(op) op;
-        bh_dy_settled settled;
+        const BH_VALUE value = (BH_VALUE)bh_value_at(slice->values, BH_VALUE_BYTES, e[i].at);
+        uint8_t outcome = BH_NOT_DONE;
+        const bh_dy_settled settled = BH_DY(settle)(&own, slice, slice->op, FAKE(key)(job, &e[i]),
+                                                    value, e[i].counter, has_room, &outcome);
         bool listed;
 
-        slice->room = has_room;
-        settled = BH_DY(settle)(slice, &op, FAKE(key)(job, &e[i]), e[i].at, slice->op, e[i].counter,
-                                (uintptr_t)copy);
         if (settled == BH_DY_SETTLED)
-            FAKE(tell)(slice, done, &e[i], op.outcome);
+            FAKE(tell)(slice, done, &e[i], outcome);
         listed = settled != BH_DY_LEFT_OVER;
         for (uint64_t j = 0; j < kept && !listed; j++)
             listed = FAKE(key)(job, &e[j]) == FAKE(key)(job, &e[i]);
         if (!listed)
             e[kept++] = e[i];
     }
+    BH_DY(close)(&own);
     memcpy(bh_dy_at(line), copy, sizeof copy);
     job->done->room_taken += slice->inserted - inserted + kept;
     return kept;

@@ -9,13 +9,13 @@
 
 int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count, BH_LOOK_IN_TURN);
 }
 
 #ifdef BH_DESIGN_AT_ONCE
 int BH_GPU(find_at_once)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    return BH_DESIGN(launch_look)(BH_DESIGN(look_at_once), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_at_once), gpu, job, count, BH_LOOK_IN_TURN);
 }
 #endif
 
@@ -29,11 +29,12 @@ int BH_GPU(present)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint32_t
     if (hints & BH_HINT_AT_ONCE)
         return BH_DESIGN(launch_look)(BH_OP_ERASES(op) ? BH_DESIGN(erase_at_once)
                                                        : BH_DESIGN(change_at_once),
-                                      gpu, job, count);
+                                      gpu, job, count, BH_DESIGN_IN_TURN);
 #endif
     (void)hints;
-    return BH_DESIGN(launch_look)(
-        BH_OP_ERASES(op) ? BH_DESIGN(present_erase) : BH_DESIGN(present_change), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_OP_ERASES(op) ? BH_DESIGN(present_erase)
+                                                   : BH_DESIGN(present_change),
+                                  gpu, job, count, BH_DESIGN_IN_TURN);
 }
 #endif
 
@@ -45,7 +46,7 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     void (*const kernel)(const bh__cuda_job, uint32_t, int, int) =
         op == BH_INSERT ? BH_DESIGN(claim_insert) : BH_DESIGN(claim_other);
     const unsigned listed = bh__gpu_blocks(count < gpu->threads ? count : gpu->threads);
-    const uint32_t rounds = BH_DESIGN(look_rounds)(gpu, count);
+    const uint32_t rounds = BH_DESIGN(look_rounds)(gpu, count, BH_DESIGN_IN_TURN);
     int error;
 
 #ifdef BH_DESIGN_CLAIMS_FIRST
@@ -58,8 +59,8 @@ int BH_GPU(claim)(bh__gpu *gpu, const bh__cuda_job *job, uint32_t op, uint64_t c
     }
 #endif
     if (!stage) {
-        kernel<<<BH_DESIGN(look_blocks)(gpu, count), BH_CUDA_BLOCK, 0, gpu->stream>>>(*job, rounds,
-                                                                                      stage, 0);
+        kernel<<<BH_DESIGN(look_blocks)(count, rounds), BH_CUDA_BLOCK, 0, gpu->stream>>>(
+            *job, rounds, stage, 0);
         return (int)cudaGetLastError();
     }
     error = bh__gpu_follow(gpu, listed, BH_CUDA_BLOCK, 0, kernel, *job, rounds, stage, 0);

@@ -8,7 +8,7 @@
  *
  *     elements     key, value            in the caller's order
  *        |  scatter      a row {key, value, index} to its part of up to 512
- *     parts        [ . . . . ][ . . . . ] ...      each of 256 regions
+ *     parts        [ . . . . ][ . . . . ] ...      each of 256 regions, or 512
  *        |  scatter      the same once more, to its region
  *     regions      [. .][. .][. .] ...             of some hundred neighbouring buckets
  *        |
@@ -41,9 +41,9 @@
 #include "cuda/device/async.h"
 #include "cuda/device/job.h"
 
-/* Regions of a part, as bits. */
+/* Regions of a part, as bits: in most tables, and where there are more regions. */
 #define BH_PART_BITS 8u
-#define BH_PART_REGIONS (1u << BH_PART_BITS)
+#define BH_PART_BITS_MOST 9u
 
 /* Destinations of a scatter, at most; its blocks have a thread for each. */
 #define BH_SCATTER_BITS 9u
@@ -54,7 +54,7 @@
 #define BH_SCATTER_ROWS (1u << BH_SCATTER_ROWS_BITS) /* of a block */
 
 /* How many regions two scatters reach. */
-#define BH_SCATTER_REGIONS_MOST (BH_SCATTER_PARTS * BH_PART_REGIONS)
+#define BH_SCATTER_REGIONS_MOST (BH_SCATTER_PARTS << BH_PART_BITS_MOST)
 
 /* 4-byte words of a row: the key, the value, the element's index. */
 #define BH_SCATTER_KEY_WORDS (BH_KEY_BYTES / 4)
@@ -188,6 +188,7 @@ static __device__ __forceinline__ void bh_scatter_sort(uint32_t *start, uint16_t
  */
 typedef struct bh_scatter_plan {
     bh_cuda_parts parts[2]; /* the elements' if there are few regions: one scatter is enough */
+    uint32_t part_bits;     /* each part has 2^part_bits regions; 0: there are no parts */
 } bh_scatter_plan;
 
 /* How many rows a part or region may get when `mean` are expected. */
@@ -200,12 +201,14 @@ static inline double bh_scatter_most(double mean)
 static inline void bh_scatter_cut_counters(bh_scatter_plan *plan, bh__arena *a, uint64_t regions,
                                            double mean)
 {
-    const uint64_t parts =
-        regions > BH_SCATTER_PARTS ? (regions + BH_PART_REGIONS - 1) / BH_PART_REGIONS : 0;
+    const uint32_t bits =
+        regions > BH_SCATTER_PARTS << BH_PART_BITS ? BH_PART_BITS_MOST : BH_PART_BITS;
+    const uint64_t parts = regions > BH_SCATTER_PARTS ? ((regions - 1) >> bits) + 1 : 0;
 
+    plan->part_bits = parts ? bits : 0;
     /* The rows of each begin at 16 bytes. */
     plan->parts[0].count = parts;
-    plan->parts[0].room = (uint64_t)bh_scatter_most(mean * BH_PART_REGIONS) / 4 * 4;
+    plan->parts[0].room = (uint64_t)bh_scatter_most(mean * (1u << bits)) / 4 * 4;
     plan->parts[1].count = regions;
     plan->parts[1].room = (uint64_t)bh_scatter_most(mean) / 4 * 4;
     plan->parts[0].taken = (uint32_t *)bh__pointer(bh__cut(a, parts, sizeof(uint32_t)));
@@ -363,13 +366,13 @@ BH_FN uint32_t BH_SCATTER(bring)(BH_SCATTER(tile) *t, const bh__cuda_job *job,
 }
 
 /*
- * Brings rows to parts: from the slice's elements to part region >> shift, or from each part to its
- * BH_PART_REGIONS regions; blockIdx.y is the number of the part that they come from.
+ * Brings rows to parts: from the slice's elements to the part of their region, which has 2^bits regions, or from each part to
+ * its regions; blockIdx.y is the number of the part that they come from.
  */
 __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
     BH_SCATTER(kernel)(const __grid_constant__ bh__cuda_job job,
                        const __grid_constant__ BH_DESIGN_REGIONS regions, bh_cuda_parts from,
-                       bh_cuda_parts to, uint32_t shift)
+                       bh_cuda_parts to, uint32_t bits)
 {
     typedef cub::BlockScan<uint32_t, BH_SCATTER_THREADS> scan;
     extern __shared__ __align__(16) unsigned char memory[];
@@ -377,7 +380,7 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
     BH_SCATTER(tile) *const t = (BH_SCATTER(tile) *)(void *)memory;
     const bh__slice slice = BH_DESIGN(cuda_slice)(&job);
     const BH_DESIGN_GEOMETRY *geometry = (const BH_DESIGN_GEOMETRY *)slice.geometry;
-    const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << BH_PART_BITS : 0;
+    const uint64_t first_part = from.rows ? (uint64_t)blockIdx.y << bits : 0;
     const uint32_t lane = threadIdx.x, count = BH_SCATTER(bring)(t, &job, &slice, &from);
     uint32_t spot[BH_SCATTER_EACH]; /* part, and which of the block's rows there */
     uint32_t start, i;
@@ -391,10 +394,8 @@ __global__ void __launch_bounds__(BH_SCATTER_THREADS, 3)
         i = k * BH_SCATTER_THREADS + lane;
         if (i >= count)
             continue;
-        spot[k] =
-            BH_OF_DESIGN(spot_of)(geometry, &regions, BH_SCATTER(key)(&t->row[i])).region >> shift;
-        if (from.rows)
-            spot[k] %= BH_PART_REGIONS;
+        spot[k] = BH_OF_DESIGN(spot_of)(geometry, &regions, BH_SCATTER(key)(&t->row[i])).region;
+        spot[k] = from.rows ? spot[k] & ((1u << bits) - 1) : spot[k] >> bits;
         spot[k] |= atomicAdd(&t->counts[spot[k]], 1) << BH_SCATTER_BITS;
     }
     __syncthreads();
@@ -444,9 +445,10 @@ static int BH_SCATTER(all)(bh__gpu *gpu, const bh__cuda_job *job, const BH_DESIG
     const uint32_t bytes = sizeof(BH_SCATTER(tile));
 
     BH_SCATTER(kernel)<<<(unsigned)tiles[0], BH_SCATTER_THREADS, bytes, gpu->stream>>>(
-        *job, *regions, elements, parts[parts->count == 0], parts->count ? BH_PART_BITS : 0);
+        *job, *regions, elements, parts[parts->count == 0], plan->part_bits);
     if (parts->count)
         BH_SCATTER(kernel)<<<dim3((unsigned)tiles[1], (unsigned)parts->count), BH_SCATTER_THREADS,
-                             bytes, gpu->stream>>>(*job, *regions, *parts, plan->parts[1], 0);
+                             bytes, gpu->stream>>>(*job, *regions, *parts, plan->parts[1],
+                                                   plan->part_bits);
     return (int)cudaGetLastError();
 }

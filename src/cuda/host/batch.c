@@ -28,8 +28,9 @@
 
 /* Elements of one launch. Four lists of names take 4 bytes for each element; where that is too much
  * memory, a launch has a quarter of the elements. More are better: a schedule that goes through the
- * whole table for each launch (scatter.h) finds more to do there. */
-#define PART_MOST (UINT64_C(1) << 26)
+ * whole table for each launch (scatter.h) finds more to do there. But with a third more a region could get more rows than a
+ * block has room for. */
+#define PART_MOST (UINT64_C(3) << 25)
 #define PART_SPARING (PART_MOST / 4)
 
 /* Elements of a part at most, where arrays are on the host. */
@@ -252,9 +253,13 @@ uint64_t bh__call_part_most(const bh__call *c)
     const uint64_t in_place = c->kind == BH_SLICE_FIND ? FIND_PART_MOST : PART_MOST;
     const uint64_t copied =
         c->cuda->module->part < COPIED_PART_MOST ? c->cuda->module->part : COPIED_PART_MOST;
-    const uint64_t most = bh__ferry_on_host(&c->ferry) ? copied : in_place;
+    const int copies = bh__ferry_on_host(&c->ferry);
+    const uint64_t most = copies ? copied : in_place;
 
-    return most < c->n ? most : c->n;
+    if (c->n <= most)
+        return c->n;
+    /* In place, parts of one size: a last one of few elements would not go through the table as the others do. */
+    return copies ? most : (c->n - 1) / ((c->n - 1) / most + 1) + 1;
 }
 
 bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error)

@@ -33,20 +33,23 @@ typedef struct BH_DY(op) {
     uint8_t counter; /* the key's, in its home's meta word */
     uint8_t depth;   /* SEARCH: moves in the path */
     uint8_t deepest; /* SEARCH: moves allowed */
-    uint8_t looks;   /* SEARCH: full buckets looked at so far; EVICT has been tried */
+    uint8_t
+        looks; /* SEARCH: full buckets looked at so far; EVICT has been tried; lookups, BH_QUIET: the region
+                        that was asked for is without values */
     uint8_t op;
     uint8_t outcome;
 } BH_DY(op);
 
 /* Bytes of the regions that an operation asks for. Where the next line has the values, a step that changes the
- * table may want both. On a GPU operations that need the value want both lines at once: reading 128 bytes
- * costs hardly more than 64, and what is joined to a value that is not in the L2 cache waits for memory. */
+ * table may want both. On a GPU operations that need the value want both lines at once, unless most keys are not there: reading
+ * 128 bytes takes a quarter longer than 64, a value that is asked for later half as long again, and what is joined to a value
+ * that is not in the L2 cache waits for memory. */
 BH_FN uint32_t BH_DY(bytes)(const bh__slice *slice, uint32_t kind)
 {
     if (!BH_QUIET)
         return kind == BH_FIND ? BH_DY_LINE : BH_DY_BUCKET_BYTES;
     if (BH_DY_BUCKET_BYTES != 2 * BH_DY_LINE || BH_OP_ERASES(kind) ||
-        (slice->hints & BH_HINT_AT_ONCE) ||
+        (slice->hints & (BH_HINT_AT_ONCE | BH_HINT_ABSENT)) ||
         (BH_OP_KEEPS(kind) && !(BH_OP_WRITES(kind) && slice->values_out)))
         return BH_DY_LINE;
     return BH_DY_BUCKET_BYTES;
@@ -76,8 +79,10 @@ BH_FN bh_region BH_DY(begin)(const bh__slice *slice, BH_DY(op) *op, uint32_t at,
     BH_DY(begin_home)(op, key, at, kind, bh_dy_counter_of(hash.one >> home->doublings));
     region = bh_dy_region(bh_dy_line_of(geometry, home, hash.one, BH_DY_BUCKET_BYTES),
                           BH_DY(bytes)(slice, kind));
-    if (BH_QUIET)
+    if (BH_QUIET) {
         op->home = region.offset;
+        op->looks = kind == BH_FIND && region.bytes != BH_DY_BUCKET_BYTES;
+    }
     return region;
 }
 
@@ -97,6 +102,8 @@ BH_FN bh_answer BH_DY(go_other)(const bh__slice *slice, BH_DY(op) *op, uint64_t 
     op->other = bh_dy_places_of(geometry, op->key, BH_DY_BUCKET_BYTES).other;
     op->state = BH_DY_OTHER;
     *next = bh_dy_region(op->other, BH_DY(bytes)(slice, op->op));
+    if (BH_QUIET)
+        op->looks = op->op == BH_FIND && next->bytes != BH_DY_BUCKET_BYTES;
     return BH_NEXT;
 }
 

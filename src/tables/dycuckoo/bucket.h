@@ -128,10 +128,15 @@ BH_FN unsigned char *BH_DY(key_at)(uint64_t line, uint64_t slot)
     return bh_dy_at(line) + 8 + slot * BH_KEY_BYTES;
 }
 
+/* Where a bucket's values begin. */
+BH_FN uint64_t BH_DY(values)(void)
+{
+    return BH_APART ? BH_DY_LINE : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES;
+}
+
 BH_FN unsigned char *BH_DY(value_at)(uint64_t line, uint64_t slot)
 {
-    return bh_dy_at(line) + (BH_APART ? BH_DY_LINE : 8 + BH_DY_BUCKET_SLOTS * BH_KEY_BYTES) +
-           slot * BH_VALUE_BYTES;
+    return bh_dy_at(line) + BH_DY(values)() + slot * BH_VALUE_BYTES;
 }
 
 /* The same of the slot whose bit in the meta word is the first of `bits`. */

@@ -7,8 +7,8 @@
  *
  *   settle      all keys of a bucket, one after the other, by one thread, which has the bucket in a
  *               copy of its own: bringing a bucket from memory and sending it back is most of what
- *               an insertion costs, and is paid once for all of them. Each key is performed by the
- *               step HOME, like any other operation
+ *               an insertion costs, and is paid once for all of them. What becomes of a key is what
+ *               the step HOME would do. On a GPU the thread has the bucket's keys in registers
  *
  *                   keys a b c d, free slots of their home 3       [x y z w a b c]   d is left over
  *
@@ -97,20 +97,90 @@ typedef enum bh_dy_sent {
 #define BH_DY_BUCKET_ALL ((1u << BH_DY_BUCKET_SLOTS) - 1)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
-/* Performs an element at its home; `copy` is the address of this thread's copy of that bucket.
- * slice->room says whether there is room in the table for a new key; `at` is the index of its value. */
-BH_FN bh_dy_settled BH_DY(settle)(bh__slice *slice, BH_DY(op) *op, BH_KEY key, uint32_t at,
-                                  uint32_t kind, uint32_t counter, uint64_t copy)
-{
-    const int room = slice->room != 0;
-    bh_region region = bh_dy_region(0, 0);
+/* A bucket that one thread has to itself while it performs the elements whose home it is, in a copy of its own. What each of
+ * them is compared with is here; the copy gets new pairs and values meanwhile, and at the end the meta word. */
+typedef struct BH_DY(own) {
+    unsigned char *copy;
+    uint64_t meta;
+    BH_KEY keys[BH_DY_BUCKET_SLOTS];
+} BH_DY(own);
 
-    op->home = 0; /* no step follows that would use it */
-    BH_DY(begin_home)(op, key, at, kind, counter);
-    if (BH_DY(step_home)(slice, op, kind, copy, &region) == BH_DONE)
+BH_FN void BH_DY(open)(BH_DY(own) *own, unsigned char *copy)
+{
+    uint32_t slot;
+
+    own->copy = copy;
+    own->meta = *(const uint64_t *)(const void *)copy;
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++)
+        own->keys[slot] = ((const BH_KEY *)(const void *)(copy + 8))[slot];
+}
+
+BH_FN void BH_DY(close)(const BH_DY(own) *own)
+{
+    *(uint64_t *)(void *)own->copy = own->meta;
+}
+
+/* Acts on the pair in a slot. (The addresses of a copy stay pointers: from a number a compiler for a GPU cannot tell that they
+ * are in shared memory.) */
+BH_FN void BH_DY(settle_there)(BH_DY(own) *own, bh__slice *slice, uint32_t kind, uint32_t slot,
+                               BH_VALUE value)
+{
+    BH_VALUE *const there = (BH_VALUE *)(void *)(own->copy + BH_DY(values)()) + slot;
+
+    if (BH_OP_KEEPS(kind))
+        return;
+    slice->assigned++;
+    own->meta += BH_DY_CHANGE;
+    if (BH_VALUE_BYTES)
+        *there =
+            BH_OP_REDUCES(kind) ? (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, *there, value) : value;
+}
+
+/* Puts a new pair into a slot, of which `bit` is set. */
+BH_FN void BH_DY(settle_new)(BH_DY(own) *own, bh__slice *slice, uint32_t bit, BH_KEY key,
+                             BH_VALUE value)
+{
+    uint32_t slot;
+
+    own->meta = (own->meta | (uint64_t)bit << BH_DY_USED_SHIFT) + BH_DY_CHANGE;
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) /* registers have no numbers */
+        own->keys[slot] = bit == 1u << slot ? key : own->keys[slot];
+    slot = bh_first(bit);
+    ((BH_KEY *)(void *)(own->copy + 8))[slot] = key;
+    if (BH_VALUE_BYTES)
+        ((BH_VALUE *)(void *)(own->copy + BH_DY(values)()))[slot] = value;
+    slice->inserted++;
+}
+
+/* Performs an element at its home. `room` says whether there is room in the table for a new key; *outcome is set of what is
+ * settled. */
+BH_FN bh_dy_settled BH_DY(settle)(BH_DY(own) *own, bh__slice *slice, uint32_t kind, BH_KEY key,
+                                  BH_VALUE value, uint32_t counter, int room, uint8_t *outcome)
+{
+    const uint32_t used = bh_dy_used(own->meta, BH_DY_BUCKET_SLOTS);
+    uint32_t match = 0, slot;
+
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++)
+        match |= own->keys[slot] == key ? 1u << slot : 0;
+    match &= used;
+    if (match) {
+        *outcome = (uint8_t)BH_OP_PRESENT(kind);
+        BH_DY(settle_there)(own, slice, kind, bh_first(match), value);
         return BH_DY_SETTLED;
-    return room && !bh_dy_counted(bh_read64(bh_dy_at(copy)), counter) ? BH_DY_LEFT_OVER
-                                                                      : BH_DY_UNSETTLED;
+    }
+    if (bh_dy_counted(own->meta, counter))
+        return BH_DY_UNSETTLED;
+    if (!BH_OP_INSERTS(kind)) {
+        *outcome = BH_MISSING;
+        return BH_DY_SETTLED;
+    }
+    if (!room)
+        return BH_DY_UNSETTLED;
+    if (used == BH_DY_BUCKET_ALL)
+        return BH_DY_LEFT_OVER;
+    BH_DY(settle_new)(own, slice, ~used & (used + 1), key, value); /* into the first free slot */
+    *outcome = BH_INSERTED;
+    return BH_DY_SETTLED;
 }
 
 /* Puts a pair into a bucket that this thread does not own: the key's other bucket or, for a guest that

@@ -23,7 +23,7 @@ BH_FN bh_answer BH_DY(step_find)(const bh__slice *slice, BH_DY(op) *op, uint64_t
     if (!BH_DY(look)(line, op->key, &view))
         return BH_RETRY;
     if (view.match) {
-        if (BH_QUIET && BH_APART && BH_DY_BUCKET_BYTES != 2 * BH_DY_LINE) {
+        if (BH_QUIET && BH_APART && op->looks) {
             /* The step may have a copy of the keys' line; the value is where it was. */
             line = op->state == BH_DY_HOME ? op->home : op->other;
         } else if (!BH_QUIET && BH_APART && slice->values_out && !op->looks) {

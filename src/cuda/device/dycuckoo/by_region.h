@@ -4,7 +4,7 @@
  * says why that is cheaper; tables/dycuckoo/regions.h says what is done to a bucket; this file brings
  * a region's keys to its buckets:
  *
- *     regions      [. .][. .][. .] ...             of 256 buckets, some 1,500 rows each
+ *     regions      [. .][. .][. .] ...             of up to 1,024 buckets, some 1,500 rows each
  *        |  settle       a block of threads for each region: its buckets are copied to shared
  *        |               memory, and each thread takes all keys of one bucket
  *     left over    rows whose home is full, bucket by bucket
@@ -51,7 +51,7 @@ typedef struct bh_cuda_left {
 #define BH_DY_REGION_THREADS (BH_DY_BUCKET_BYTES == 64 ? 256u : 128u)
 #define BH_DY_REGION_BITS (BH_DY_BUCKET_BYTES == 64 ? 8u : 7u)
 #define BH_DY_REGION_BITS_MOST (BH_DY_REGION_BITS + 2)
-#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 19840u)
+#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 20080u)
 #define BH_DY_REGION_PLACE (BH_DY_BUCKET_BYTES + 16)
 #define BH_DY_REGION_PIECES (BH_DY_BUCKET_BYTES / 16)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
@@ -89,24 +89,25 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
 {
     const uint32_t first = d->start[bucket], end = d->start[bucket + 1];
     const uint8_t presumed = d->presumed;
+    const int room = d->room != 0;
     uint32_t kept = 0, listed, i, j;
+    BH_DY(own) own;
 
+    if (first == end)
+        return 0;
+    BH_DY(open)(&own, copy);
     for (i = first; i < end; i++) {
         const uint32_t entry = d->order[i];
         const BH_SCATTER(row) *row = &d->row[entry & BH_SCATTER_NUMBER];
         const BH_KEY key = BH_SCATTER(key)(row);
-        BH_VALUE value = BH_SCATTER(value)(row);
-        bh_dy_settled settled;
-        BH_DY(op) op;
+        uint8_t outcome = presumed;
+        const bh_dy_settled settled =
+            BH_DY(settle)(&own, slice, slice->op, key, BH_SCATTER(value)(row),
+                          bh_dy_counter_of(entry >> BH_SCATTER_TAG_SHIFT), room, &outcome);
 
-        slice->values = &value;
-        slice->room = d->room;
-        settled = BH_DY(settle)(slice, &op, key, 0, slice->op,
-                                bh_dy_counter_of(entry >> BH_SCATTER_TAG_SHIFT),
-                                (uint64_t)(uintptr_t)copy);
         if (settled == BH_DY_SETTLED) {
-            if (op.outcome != presumed && slice->outcomes)
-                slice->outcomes[row->word[BH_SCATTER_INDEX]] = op.outcome;
+            if (outcome != presumed && slice->outcomes)
+                slice->outcomes[row->word[BH_SCATTER_INDEX]] = outcome;
             continue;
         }
         /* An equal key that is left over already will be in the table when a listed one is run. */
@@ -116,6 +117,7 @@ BH_FN uint32_t BH_DY_REGION(settle_bucket)(BH_DY_REGION(desk) *d, bh__slice *sli
                      BH_SCATTER(key)(&d->row[d->order[j] & BH_SCATTER_NUMBER]) == key;
         d->order[first + kept++] = (uint16_t)(entry | (listed ? BH_SCATTER_MARK : 0));
     }
+    BH_DY(close)(&own);
     return kept;
 }
 
@@ -345,13 +347,15 @@ typedef struct bh_region_plan {
 #define BH_REGIONS_FROM BH_CUDA_SIFT_LEAST
 #define BH_REGIONS_OF_4 3
 
-/* Chooses the regions' size, from 2^bits buckets, so that none gets more than `room` rows (on average *mean or fewer), and two
- * scatters have enough destinations. Answers 0 when there is no such size. */
+/* Of more regions than this, fewer and larger ones are faster: each costs some time whatever it has to do. */
+#define BH_REGIONS_MANY 4096u
+
+/* Chooses the regions' size so that none gets more than `room` rows (on average *mean or fewer): 2^bits buckets, more where there
+ * are many regions, fewer where each bucket gets many rows. Answers 0 where two scatters do not have so many destinations. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t bits,
                                 uint32_t bits_most, uint32_t room, bh_region_plan *plan,
                                 double *mean)
 {
-    const uint64_t most = BH_SCATTER_REGIONS_MOST;
     uint64_t least = UINT64_MAX, buckets;
     uint32_t i;
     double each;
@@ -366,11 +370,13 @@ static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, 
     each = (double)count / geometry->subtables / (double)least;
     while (bits > BH_REGION_BITS_LEAST && bh_scatter_most(each * (1u << bits)) > room)
         bits--;
-    while (bits < bits_most && (plan->buckets >> bits) + geometry->subtables > most)
+    while (bits < bits_most && plan->buckets >> bits > BH_REGIONS_MANY &&
+           bh_scatter_most(each * (2u << bits)) <= room)
         bits++;
     plan->regions = bh_dy_regions_of(geometry, bits);
     *mean = each * (1u << bits);
-    return bh_scatter_most(*mean) <= room && plan->regions.first[BH_DY_SUBTABLES_MOST] <= most;
+    return bh_scatter_most(*mean) <= room &&
+           plan->regions.first[BH_DY_SUBTABLES_MOST] <= BH_SCATTER_REGIONS_MOST;
 }
 
 /* Measured: where most keys are there, calls of fewer elements, and all calls with buckets of two lines, are as

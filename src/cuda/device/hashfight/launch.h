@@ -15,7 +15,7 @@
 
 static int BH_GPU(find)(bh__gpu *gpu, const bh__cuda_job *job, uint64_t count)
 {
-    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count);
+    return BH_DESIGN(launch_look)(BH_DESIGN(look_find), gpu, job, count, BH_LOOK_IN_TURN);
 }
 
 BH_LAUNCH_PASS(locate, bh_hf_locate)
