@@ -126,7 +126,7 @@ typedef enum bh_schedule {
      *     unless they are ordered (BH_DUPLICATES_ORDERED). Temporary memory per thread: keys, values and
      *     10 bytes for each of up to 2^18 elements, and 1 MiB. BH_SCHEDULE_AUTO sorts nothing there.
      *   - On a GPU, calls of BH_DYCUCKOO whose elements all insert or all update. Temporary memory: keys,
-     *     values and 4 bytes for each of up to 2^26 elements, 2.5 times; up to 6.5 times where the
+     *     values and 4 bytes for each of up to 3 * 2^25 elements, 2.5 times; up to 6.5 times where the
      *     elements are few for the size of the table, or its subtables differ in size.
      *   - On a GPU, all calls of BH_DACHASH and BH_STADIUM that are not ordered; mixed calls (bh_apply()) by operation
      *     first. Temporary memory: 4 bytes for each of up to 2^26 elements, 20 for lookups. So much is also taken by

@@ -43,7 +43,8 @@
  *     BH_DESIGN_FAR          on a GPU some regions may lie in the host's memory (BH_TIER_HOST)
  *     BH_DESIGN_IN_TURN      its searches differ in length: on a GPU a lane takes up to so many elements of a
  *                            call in turn, and does not wait for the longest search of its warp
- *                            (cuda/device/look.h); 1 by default
+ *                            (cuda/device/look.h); 1 by default, of lookups in regions of
+ *                            128 bytes 4
  *     BH_DESIGN_AT_ONCE      some of its tables have BH_HINT_AT_ONCE. On a GPU there are kernels of their own for
  *                            these, which need fewer registers than those that do either; with BH_DESIGN_CLAIMS
  *     BH_DESIGN_CLAIMS       on a GPU most insertions into its tables with BH_HINT_CLAIMS need no locks, by

@@ -76,13 +76,13 @@ BH_FN void bh_cuda_begin_keeping(void)
     __syncthreads();
 }
 
-/* Of lookups in regions of two lines: whether a warp goes on with the first line alone, from those of its keys that were
- * found, and not, by now. Measured on an H200: one line is faster where fewer than a quarter of the keys are there. */
+/* Of lookups in regions of two lines: a warp goes on with the first line alone while more than three of four of its keys so far
+ * were missing. (docs/decisions/0044 has what came out at which share.) */
 BH_FN void bh_look_learn(bh__slice *slice, int32_t *balance, int found, int missing)
 {
     *balance += (int32_t)bh_count(__ballot_sync(0xffffffffu, missing)) -
                 3 * (int32_t)bh_count(__ballot_sync(0xffffffffu, found));
-    slice->hints = *balance > 0 ? BH_HINT_ABSENT : 0;
+    slice->hints = (slice->hints & ~BH_HINT_ABSENT) | (*balance > 0 ? BH_HINT_ABSENT : 0);
 }
 
 /* Keeps the names of lanes that `keeps` theirs. All lanes of the warp come here. Where there is no room left they are

@@ -26,7 +26,7 @@
  * and six times the square root of that (six standard deviations), because a hash spreads keys as chance
  * would. When many elements have few different keys that is not enough; a row that finds no room in its part
  * is listed for the stages that carry elements from their beginning. Each block of a scatter
- * first sorts 4,096 rows by their parts in shared memory, so that they are written some 16 at a time.
+ * first sorts 4,096 rows by their parts in shared memory, so that they are written some 8 to 16 at a time.
  *
  * Outcomes would be stores to random places. So the schedule writes the outcome that it presumes of most
  * elements for all of them at once (bh_scatter_mark), and afterwards only the outcomes that differ.

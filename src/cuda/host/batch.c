@@ -27,11 +27,11 @@
 #include "storage/arena.h"
 
 /* Elements of one launch. Four lists of names take 4 bytes for each element; where that is too much
- * memory, a launch has a quarter of the elements. More are better: a schedule that goes through the
- * whole table for each launch (scatter.h) finds more to do there. But with a third more a region could get more rows than a
- * block has room for. */
+ * memory, a launch has fewer. More are better: a schedule that goes through the whole table for each launch (scatter.h) finds
+ * more to do there. But with a third more, regions of tables whose subtables are of one size would get more rows than a block has
+ * room for, and the launch would not go through the table. */
 #define PART_MOST (UINT64_C(3) << 25)
-#define PART_SPARING (PART_MOST / 4)
+#define PART_SPARING (UINT64_C(1) << 24)
 
 /* Elements of a part at most, where arrays are on the host. */
 #define COPIED_PART_MOST (UINT64_C(1) << 20)

@@ -31,8 +31,7 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once: as many as a part of a call that changes something has, or of lookups may have. Of such a
- * call they take 4 bytes each, while the table grows, too. Where there is no memory for them, a quarter is tried, and so
+/* Elements that are sorted at once, at most. Of a call that changes something they take 4 bytes each, while the table grows, too. Where there is no memory for them, a quarter is tried, and so
  * on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
 #define AT_A_TIME (UINT64_C(1) << 26)
 #define AT_LEAST (UINT64_C(1) << 16)

@@ -41,9 +41,9 @@ typedef struct BH_DY(op) {
 } BH_DY(op);
 
 /* Bytes of the regions that an operation asks for. Where the next line has the values, a step that changes the
- * table may want both. On a GPU operations that need the value want both lines at once, unless most keys are not there: reading
- * 128 bytes takes a quarter longer than 64, a value that is asked for later half as long again, and what is joined to a value
- * that is not in the L2 cache waits for memory. */
+ * table may want both. On a GPU operations that need the value want both lines at once, unless most keys are not there: lookups
+ * with 128 bytes take an eighth longer than with 64, those that ask for a value later half as long again, and what is joined to a
+ * value that is not in the L2 cache waits for memory. */
 BH_FN uint32_t BH_DY(bytes)(const bh__slice *slice, uint32_t kind)
 {
     if (!BH_QUIET)

@@ -130,10 +130,10 @@ BH_FN void BH_DY(settle_there)(BH_DY(own) *own, bh__slice *slice, uint32_t kind,
     if (BH_OP_KEEPS(kind))
         return;
     slice->assigned++;
+    if (!BH_VALUE_BYTES)
+        return;
     own->meta += BH_DY_CHANGE;
-    if (BH_VALUE_BYTES)
-        *there =
-            BH_OP_REDUCES(kind) ? (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, *there, value) : value;
+    *there = BH_OP_REDUCES(kind) ? (BH_VALUE)bh_join(kind, BH_VALUE_BYTES, *there, value) : value;
 }
 
 /* Puts a new pair into a slot, of which `bit` is set. */

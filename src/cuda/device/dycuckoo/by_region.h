@@ -43,15 +43,16 @@ typedef struct bh_cuda_left {
 #define BH_DY_REGION(name) BH_NAME(bh_cuda_region_##name)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 /*
- * Threads of a block, which are the buckets of a region, unless the table is large; bytes of a region's rows that
+ * Threads of a block, each of which takes one bucket at a time; buckets of a region, as bits, if they are neither many nor get
+ * many rows; bytes of a region's rows that
  * a block has shared memory for; distance of the copies of neighbouring buckets, chosen as in look.h; and 16-byte
  * pieces of a bucket. With buckets of 64 bytes four blocks fit on a multiprocessor of an H200; with buckets of
- * 128 bytes five do, of half as many threads.
+ * 128 bytes five do, of half as many threads; with 160 bytes of rows more only four would.
  */
 #define BH_DY_REGION_THREADS (BH_DY_BUCKET_BYTES == 64 ? 256u : 128u)
 #define BH_DY_REGION_BITS (BH_DY_BUCKET_BYTES == 64 ? 8u : 7u)
 #define BH_DY_REGION_BITS_MOST (BH_DY_REGION_BITS + 2)
-#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 20080u)
+#define BH_DY_REGION_BYTES (BH_DY_BUCKET_BYTES == 64 ? 23232u : 19840u)
 #define BH_DY_REGION_PLACE (BH_DY_BUCKET_BYTES + 16)
 #define BH_DY_REGION_PIECES (BH_DY_BUCKET_BYTES / 16)
 /* A multiple of 4, so that each region's rows begin at 16 bytes. */
