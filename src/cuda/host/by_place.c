@@ -31,8 +31,9 @@
 #include "base/operations.h"
 #include "storage/arena.h"
 
-/* Elements that are sorted at once, at most. Of a call that changes something they take 4 bytes each, while the table grows, too. Where there is no memory for them, a quarter is tried, and so
- * on; fewer than AT_LEAST are not tried. Chosen, not tuned. */
+/* Elements that are sorted at once, at most. Of a call that changes something they take 4 bytes each, while the table grows,
+ * too. Where there is no memory for them, a quarter is tried, and so on; fewer than AT_LEAST are not tried. Chosen, not
+ * tuned. */
 #define AT_A_TIME (UINT64_C(1) << 26)
 #define AT_LEAST (UINT64_C(1) << 16)
 

@@ -33,9 +33,8 @@ typedef struct BH_DY(op) {
     uint8_t counter; /* the key's, in its home's meta word */
     uint8_t depth;   /* SEARCH: moves in the path */
     uint8_t deepest; /* SEARCH: moves allowed */
-    uint8_t
-        looks; /* SEARCH: full buckets looked at so far; EVICT has been tried; lookups, BH_QUIET: the region
-                        that was asked for is without values */
+    uint8_t looks;   /* SEARCH: full buckets looked at so far; EVICT has been tried; in lookups
+                        with BH_QUIET the region asked for is without values */
     uint8_t op;
     uint8_t outcome;
 } BH_DY(op);

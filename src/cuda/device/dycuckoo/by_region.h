@@ -352,7 +352,8 @@ typedef struct bh_region_plan {
 #define BH_REGIONS_MANY 4096u
 
 /* Chooses the regions' size so that none gets more than `room` rows (on average *mean or fewer): 2^bits buckets, more where there
- * are many regions, fewer where each bucket gets many rows. Answers 0 where two scatters do not have so many destinations. */
+ * are many regions, fewer where each bucket gets many rows. Answers 0 when there is no such
+ * size, or two scatters do not have so many destinations. */
 static inline int bh_region_fit(const bh_dy_geometry *geometry, uint64_t count, uint32_t bits,
                                 uint32_t bits_most, uint32_t room, bh_region_plan *plan,
                                 double *mean)
