@@ -273,11 +273,7 @@ BH_FN void BH_DESIGN(look_strike)(const bh__cuda_job *job, const bh__slice *slic
     const uint32_t counts = __ballot_sync(0xffffffffu, again ? ends && !leaves : leaves);
 
     if (__any_sync(0xffffffffu, stalls)) {
-        /* (Where guests are sent home in the next stage, what is full does not stay so.) */
-        bh_cuda_keep(job,
-                     at | (room ? BH_CUDA_PARKED_ROOM : 0) |
-                         (slice->hints & BH_HINT_TURNOVER ? 0 : BH_CUDA_PARKED_AWAY),
-                     full);
+        bh_cuda_keep(job, at | (room ? BH_CUDA_PARKED_ROOM : 0) | BH_CUDA_PARKED_AWAY, full);
         bh_cuda_stall(job, at, stalls && !full && !leaves);
         bh_cuda_reason(job, stalls && !full && !leaves, slice->reasons);
     }

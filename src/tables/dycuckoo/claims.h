@@ -154,6 +154,31 @@ BH_FN bh_answer BH_DY(claim_away)(bh__slice *slice, BH_DY(op) *op, uint64_t home
     return BH_DONE;
 }
 
+/* Whether a new key, instead of going to its other bucket, takes the place of a guest that its home, which is full, may send to its own
+ * home: in a table whose keys come and go, where buckets tell their guests. */
+BH_FN int BH_DY(may_send_home)(const bh__slice *slice, uint64_t home)
+{
+    return BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN && (slice->hints & BH_HINT_TURNOVER) &&
+           bh_dy_maybe_guests(home, BH_DY_BUCKET_SLOTS);
+}
+
+/* Leaves an operation of which that is so to a kernel in which pairs move, and a mark of its key at home, so that of equal keys one is
+ * left to it. The others see the mark. */
+BH_FN bh_answer BH_DY(leave_for_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t home,
+                                      bh_region *next)
+{
+    if (bh_dy_may_have(slice, home, op->key, BH_DY_BUCKET_SLOTS))
+        return BH_STALL;
+    if (!bh_swap_if64(bh_dy_at(op->home), home,
+                      bh_dy_mark(slice, home, op->key, BH_DY_BUCKET_SLOTS))) {
+        op->state = BH_DY_HOME;
+        *next = bh_dy_region(op->home, BH_DY(bytes)(slice, kind));
+        return BH_NEXT;
+    }
+    slice->reasons |= BH_REASON_PLACE;
+    return BH_STALL;
+}
+
 /* Where home, as it was seen, is full, or may have the key as a guest elsewhere: what becomes of the operation when its
  * other bucket has been seen, in which the key is not. */
 BH_FN bh_answer BH_DY(claim_any)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t other,
@@ -170,6 +195,8 @@ BH_FN bh_answer BH_DY(claim_any)(bh__slice *slice, BH_DY(op) *op, uint32_t kind,
         *next = bh_dy_region(op->home, BH_DY(bytes)(slice, kind));
         return BH_NEXT;
     }
+    if (BH_DY(may_send_home)(slice, home))
+        return BH_DY(leave_for_home)(slice, op, kind, home, next);
     if (BH_DY(full)(other)) {
         slice->reasons |= BH_REASON_PLACE;
         return BH_STALL;
@@ -195,8 +222,9 @@ BH_FN bh_region BH_DY(begin_away)(const bh__slice *slice, BH_DY(op) *op, uint32_
 
 /*
  * One step of an operation that inserts; `line` may be a copy. Answers STALL when nothing has been done: without a
- * reason for an element of the stages, with BH_REASON_PLACE where both buckets are full and the key is in neither.
- * Where many keys have been erased a full home is a matter of the stages, too, which send guests home.
+ * reason for an element of the stages, with BH_REASON_PLACE where both buckets are full and the key is in neither, or where home is, and
+ * may send a guest home. (Where many keys have been erased and buckets do not tell their guests, a full home is a matter of the
+ * stages: they send guests home, with locks.)
  */
 BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                                   bh_region *next)
@@ -220,7 +248,8 @@ BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     if (!is_home)
         return BH_DY(claim_any)(slice, op, kind, view.meta, next);
     if (bh_dy_counted(view.meta, op->counter) || BH_DY(full)(view.meta)) {
-        if (BH_DY(full)(view.meta) && (slice->hints & BH_HINT_TURNOVER))
+        if (BH_DY_BUCKET_SLOTS > BH_DY_GUESTS_KNOWN && BH_DY(full)(view.meta) &&
+            (slice->hints & BH_HINT_TURNOVER))
             return BH_STALL;
         op->from = view.meta;
         return BH_DY(go_other)(slice, op, op->home, next);

@@ -1,11 +1,14 @@
 /*
  * Keys whose buckets are both full: others make room for them. For one pair of widths; an include-template: see instance.h.
  *
- * First a thread for each (`send`) tries once to put the key into its home, in the place of a resident that has room in its own
- * other bucket: which residents have that it asks of all of them at once.
+ * First a thread for each (`send`) tries to put the key into its home, in the place of a resident that has room in its own
+ * other bucket.
  *
  *     home  [a b c d e f g]                other bucket of c  [. . . . . _ .]
  *                ^ the key                                               ^ c
+ *
+ * In a table whose keys come and go keys come here, too, whose home alone is full and has guests (claims.h). Then `send` prefers the place of a
+ * guest that has room at its own home; then the key's other bucket, if that has room; then the place of a resident.
  *
  * Then sixteen threads (a tile) try for each that is left (`make_way`), several times. They look at the residents of the two buckets
  * at once. Each of them reads the other bucket of its resident; where that is full, the other bucket of one resident after the
@@ -27,7 +30,9 @@
  * Why no key comes twice. Here a key that is absent comes into no slot without a compare-and-swap of home's meta word that leaves
  * its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
  * seen the first one's mark. A resident leaves its mark in its other bucket before it leaves home. So an element of its key
- * that does not see it at home any more, and looks at the other bucket after that, sees the mark there.
+ * that does not see it at home any more, and looks at the other bucket after that, sees the mark there. A guest that goes home leaves its mark
+ * there before it leaves: an element of its key that looked at its home before that saw the guest afterwards in its other bucket, or finds
+ * home changed when it swaps.
  *
  * Where one of the two buckets is not full (a slot has been given up, or claims have left the element for another reason) make_way claims a
  * slot there. Elements that are done are struck from the list. The last stage has the others: those for which no resident could move; whose
@@ -52,8 +57,8 @@
 /* Claims have these kernels before `send` (claim.h); make_way's are behind it. */
 #define BH_SENDS_KERNEL 3u
 #define BH_WAYS_KERNELS 2u
-/* Residents whose other buckets a thread asks for at once: with more, registers would be spilled. */
-#define BH_SENDS_ASKED(slots) ((slots) > 7 ? 4u : (slots))
+#define BH_SENDS_ASKED                                                                             \
+    2u /* pairs whose other places a thread asks for at once: with more, registers would be spilled */
 
 #if BH_SENDS_KERNEL + BH_WAYS_KERNELS >= BH_EPOCHS
 #error "each kernel with claims has a number of its own"
@@ -104,10 +109,10 @@ BH_FN int BH_DY(look_to)(const bh__slice *slice, BH_DY(leaver) *p)
     return !BH_DY(full)(p->to_meta);
 }
 
-/* Gives up a slot that has been claimed for a guest. */
-BH_FN void BH_DY(give_up)(uint64_t line, uint32_t slot)
+/* Gives up a slot that has been claimed, for a guest or not. */
+BH_FN void BH_DY(give_up)(uint64_t line, uint32_t slot, int guest)
 {
-    (void)bh_take64(bh_dy_at(line), 0 - bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, 1));
+    (void)bh_take64(bh_dy_at(line), 0 - bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest));
 }
 
 /* Claims the slot of a place for another key, a guest there or not. The pair in it will have gone to its other bucket. */
@@ -170,7 +175,7 @@ BH_FN bh_dy_moved BH_DY(replace)(const bh__slice *slice, const BH_DY(leaver) *fr
     if (!BH_DY(claim_slot)(slice, from->to, from->to_meta, from->key, 1, &slot))
         return BH_DY_BUSY;
     if (!BH_DY(claim_for)(slice, from, s, guest)) {
-        BH_DY(give_up)(from->to, slot);
+        BH_DY(give_up)(from->to, slot, 1);
         return BH_DY_STALE;
     }
     BH_DY(set_pair)(from->to, slot, from->key, value);
@@ -189,12 +194,12 @@ BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver
     if (!BH_DY(claim_slot)(slice, next->to, next->to_meta, next->key, 1, &slot))
         return BH_DY_BUSY;
     if (!BH_DY(claim_place)(slice, next, from->key, 1)) {
-        BH_DY(give_up)(next->to, slot);
+        BH_DY(give_up)(next->to, slot, 1);
         return BH_DY_BUSY;
     }
     BH_DY(set_pair)(next->to, slot, next->key, next_value);
     if (!BH_DY(claim_for)(slice, from, s, guest)) {
-        BH_DY(give_up)(next->line, next->slot);
+        BH_DY(give_up)(next->line, next->slot, 1);
         return BH_DY_STALE;
     }
     BH_DY(set_pair)(next->line, next->slot, from->key, from_value);
@@ -244,85 +249,169 @@ BH_FN void BH_DY(note_sent)(const bh__cuda_job *job, uint32_t sent, int tried)
 
 /* --- send ----------------------------------------------------------------------------------------- */
 
-/* Finds a resident of home that has room in its other bucket. `copy` is a copy of home. */
-BH_FN int BH_DY(find_leaver)(const bh__slice *slice, uint64_t copy, BH_DY(leaver) *leaver)
+/* What goes where, so that an element's key can be inserted: a pair of its home, whose slot the key gets, or the key itself. */
+typedef struct BH_DY(sent) {
+    uint64_t to;
+    uint64_t to_meta; /* as it was seen: not full */
+    uint32_t slot;    /* of the pair at home; BH_DY_BUCKET_SLOTS: it is the key */
+    int guest;        /* it becomes a guest */
+} BH_DY(sent);
+
+/* Finds one of some `guests` of a bucket that has room at home or, if there is none, one of its `residents` that has room in its other
+ * bucket. Both are slots, as bits; `copy` is a copy of the bucket. */
+BH_FN int BH_DY(find_leaver)(const bh_dy_geometry *geometry, uint64_t line, uint64_t copy,
+                             uint32_t guests, uint32_t residents, BH_DY(sent) *sent)
 {
-    constexpr uint32_t asked = BH_SENDS_ASKED(BH_DY_BUCKET_SLOTS);
-    const uint32_t residents = BH_DY(may_leave)(slice, leaver->meta);
+    constexpr uint32_t asked = BH_SENDS_ASKED;
     uint32_t first, i;
     int found = 0;
 
-    for (first = 0; first < BH_DY_BUCKET_SLOTS && !found; first += asked) {
+    for (first = 0; first < BH_DY_BUCKET_SLOTS; first += asked) {
         uint64_t to[asked], meta[asked];
 
+        if (found && !(sent->guest && guests >> first))
+            break;
 #pragma unroll
         for (i = 0; i < asked; i++) {
+            const BH_KEY key = BH_DY(own_key)(
+                copy, first + i < BH_DY_BUCKET_SLOTS ? first + i : BH_DY_BUCKET_SLOTS - 1);
+
             to[i] = 0;
-            if (first + i < BH_DY_BUCKET_SLOTS && (residents >> (first + i) & 1))
-                to[i] = BH_DY(other_of)((const bh_dy_geometry *)slice->geometry, leaver->line,
-                                        BH_DY(own_key)(copy, first + i));
+            if (residents >> (first + i) & 1)
+                to[i] = BH_DY(other_of)(geometry, line, key);
+            else if (guests >> (first + i) & 1)
+                to[i] = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES).home;
         }
 #pragma unroll
         for (i = 0; i < asked; i++)
             meta[i] = to[i] ? bh_peek64(bh_dy_at(to[i])) : ~0ull;
 #pragma unroll
         for (i = 0; i < asked; i++) {
-            if (!found && !BH_DY(full)(meta[i])) {
+            const int is_guest = guests >> (first + i) & 1;
+
+            if (!BH_DY(full)(meta[i]) && (!found || (sent->guest && is_guest))) {
                 found = 1;
-                leaver->slot = first + i;
-                leaver->to = to[i];
-                leaver->to_meta = meta[i];
+                sent->slot = first + i;
+                sent->to = to[i];
+                sent->to_meta = meta[i];
+                sent->guest = !is_guest;
             }
         }
     }
-    if (found)
-        leaver->key = BH_DY(own_key)(copy, leaver->slot);
     return found;
 }
 
-/* Whether a bucket, of which `copy` is a copy, is full and has not the key, nor may have it. */
-BH_FN int BH_DY(is_full_copy)(const bh__slice *slice, uint64_t copy, BH_KEY key, uint64_t *meta)
+/* Whether a bucket, of which `copy` is a copy, has not the key, nor may have it. *meta receives what it was seen with. */
+BH_FN int BH_DY(is_without_copy)(const bh__slice *slice, uint64_t copy, BH_KEY key, uint64_t *meta)
 {
     BH_DY(view) view;
 
     (void)BH_DY(look)(copy, key, &view);
     *meta = view.meta;
-    return BH_DY(full)(view.meta) && !view.match &&
-           !bh_dy_may_have(slice, view.meta, key, BH_DY_BUCKET_SLOTS);
+    return !view.match && !bh_dy_may_have(slice, view.meta, key, BH_DY_BUCKET_SLOTS);
+}
+
+/* Finds what goes where, for an element whose home, of which `copy` is a copy, is full; `has_room`: its other bucket is not. A guest goes
+ * home rather than that the key becomes one, and that rather than that a resident does. */
+BH_FN int BH_DY(find_way)(const bh__slice *slice, uint64_t copy, const BH_DY(sender) *s,
+                          int has_room, BH_DY(sent) *sent)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    const uint32_t guests = BH_DY(may_send_home)(slice, s->home_meta)
+                                ? bh_dy_maybe_guests(s->home_meta, BH_DY_BUCKET_SLOTS) &
+                                      ~bh_dy_noted(slice, s->home_meta)
+                                : 0;
+    const uint32_t residents = has_room ? 0 : BH_DY(may_leave)(slice, s->home_meta);
+
+    if ((guests | residents) &&
+        BH_DY(find_leaver)(geometry, s->places.home, copy, guests, residents, sent))
+        return 1;
+    sent->slot = BH_DY_BUCKET_SLOTS;
+    sent->to = s->places.other;
+    sent->to_meta = has_room ? bh_peek64(bh_dy_at(sent->to)) : ~0ull;
+    sent->guest = 1;
+    return !BH_DY(full)(sent->to_meta);
+}
+
+/* The meta word of home behind that: the key is in the slot of the pair that has gone, or has its mark there; who becomes a guest is
+ * counted. `counter` is that of what goes. */
+BH_FN uint64_t BH_DY(home_after)(const bh__slice *slice, const BH_DY(sender) *s,
+                                 const BH_DY(sent) *sent, uint32_t counter)
+{
+    uint64_t meta = s->home_meta;
+
+    if (sent->slot < BH_DY_BUCKET_SLOTS) {
+        meta &= ~bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 1);
+        meta = bh_dy_note(slice, meta, s->key, sent->slot, BH_DY_BUCKET_SLOTS) |
+               bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 0);
+    } else {
+        meta = bh_dy_mark(slice, meta, s->key, BH_DY_BUCKET_SLOTS);
+    }
+    return sent->guest ? bh_dy_count_up(meta, counter) : meta;
+}
+
+/* Does what find_way has found: claims the slot where it goes, then home. Answers BUSY where one of them has changed. */
+BH_FN bh_dy_moved BH_DY(send_there)(const bh__slice *slice, const BH_DY(sender) *s,
+                                    const BH_DY(sent) *sent)
+{
+    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
+    const uint64_t home = s->places.home;
+    const int leaves = sent->slot < BH_DY_BUCKET_SLOTS;
+    const BH_KEY key = leaves ? BH_DY(own_key)(home, sent->slot) : s->key;
+    const BH_VALUE value = leaves ? BH_DY(own_value)(home, sent->slot) : s->value;
+    const uint32_t counter = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES).counter;
+    uint32_t slot;
+
+    if (!BH_DY(claim_slot)(slice, sent->to, sent->to_meta, key, sent->guest, &slot))
+        return BH_DY_BUSY;
+    if (!bh_swap_if64(bh_dy_at(home), s->home_meta, BH_DY(home_after)(slice, s, sent, counter))) {
+        BH_DY(give_up)(sent->to, slot, sent->guest);
+        return BH_DY_BUSY;
+    }
+    if (!sent->guest)
+        bh_dy_count_guest(sent->to, counter, 1);
+    BH_DY(set_pair)(sent->to, slot, key, value);
+    if (leaves)
+        BH_DY(set_pair)(home, sent->slot, s->key, s->value);
+    return BH_DY_MOVED;
 }
 
 /* Tries to insert an element, if it is `busy`. All of the warp come here. Answers BUSY where a compare-and-swap failed, and FULL where the
- * element is left to make_way. `known`: claims have seen its other bucket full without its key. That is so still: nothing has left
- * a bucket since, and here only pairs come into other buckets that were in the table before. */
-BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, const BH_DY(sender) *s,
+ * element is left to make_way. `known`: claims have seen its other bucket without its key. It has not come there since: who brings it
+ * there leaves its mark at home. */
+BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, BH_DY(sender) *s,
                               int busy, int known)
 {
-    const uint64_t copy = (uint64_t)(uintptr_t)place;
-    BH_DY(leaver) leaver = {};
-    bh_dy_moved moved;
-    uint64_t meta = 0;
+    const uint64_t copy = (uint64_t)(uintptr_t)place, home = s->places.home;
+    BH_DY(sent) sent = {};
+    int has_room = 0;
+    uint64_t meta;
 
-    leaver.line = s->places.home;
-    bh_cuda_bring(place, busy ? leaver.line : 0, BH_DY_LINE);
+    bh_cuda_bring(place, busy ? home : 0, BH_DY_LINE);
     if (busy)
-        busy = BH_DY(is_full_copy)(slice, copy, s->key, &leaver.meta);
+        busy =
+            BH_DY(is_without_copy)(slice, copy, s->key, &s->home_meta) && BH_DY(full)(s->home_meta);
+    /* (Where keys do not come and go claims have seen it full.) */
+    if (busy && known && (slice->hints & BH_HINT_TURNOVER))
+        has_room = !BH_DY(full)(bh_peek64(bh_dy_at(s->places.other)));
     if (__any_sync(0xffffffffu, busy && !known)) {
         /* First home, then the other bucket: so a key that moves meanwhile is seen. Home comes once more after that. */
         const int looks = busy && !known;
 
         __syncwarp();
         bh_cuda_bring(place, looks ? s->places.other : 0, BH_DY_LINE);
-        if (looks)
-            busy = BH_DY(is_full_copy)(slice, copy, s->key, &meta);
+        if (looks) {
+            busy = BH_DY(is_without_copy)(slice, copy, s->key, &meta);
+            has_room = !BH_DY(full)(meta);
+        }
         __syncwarp();
-        bh_cuda_bring(place, looks ? leaver.line : 0, BH_DY_LINE);
-        if (looks && bh_read64(place) != leaver.meta)
+        bh_cuda_bring(place, looks ? home : 0, BH_DY_LINE);
+        if (looks && bh_read64(place) != s->home_meta)
             busy = 0;
     }
-    if (!busy || !BH_DY(find_leaver)(slice, copy, &leaver))
+    if (!busy || !BH_DY(find_way)(slice, copy, s, has_room, &sent))
         return BH_DY_FULL;
-    moved = BH_DY(replace)(slice, &leaver, s, 0);
-    return moved == BH_DY_MOVED ? moved : BH_DY_BUSY;
+    return BH_DY(send_there)(slice, s, &sent);
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
@@ -337,12 +426,15 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
     const bh__slice slice = BH_DY(way_slice)(&job, BH_SENDS_KERNEL);
     const uint32_t count = (uint32_t)(listed < job.searches ? listed : job.searches);
     const uint32_t threads = gridDim.x * blockDim.x, lane = threadIdx.x % 32;
+    /* Where keys come and go the stage between, if it had anything to do, may have brought a key to a bucket that had room. */
+    const int settled = !(slice.hints & BH_HINT_TURNOVER) || !job.done->left;
     uint32_t *const names = job.parked[BH_CUDA_BOTH_FULL - 1];
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, sent = 0;
     int tried = 0;
 
     for (; i - lane < count; i += threads) {
         const uint32_t name = i < count ? names[i] : 0;
+        const int known = settled && (name & BH_CUDA_PARKED_AWAY);
         bh_dy_moved moved = name & BH_CUDA_PARKED_ROOM ? BH_DY_BUSY : BH_DY_FULL;
         BH_DY(sender) s = {};
         uint32_t tries;
@@ -352,8 +444,8 @@ __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
             BH_DY(take_up)(&slice, &s, name);
         for (tries = 0; tries < BH_SENDS_TRIES && __any_sync(0xffffffffu, moved == BH_DY_BUSY);
              tries++) {
-            const bh_dy_moved now = BH_DY(send)(&slice, places[threadIdx.x], &s,
-                                                moved == BH_DY_BUSY, name & BH_CUDA_PARKED_AWAY);
+            const bh_dy_moved now =
+                BH_DY(send)(&slice, places[threadIdx.x], &s, moved == BH_DY_BUSY, known);
 
             moved = moved == BH_DY_BUSY ? now : moved;
             __syncwarp(); /* a place must not be written before all have read the line in it */
