@@ -13,18 +13,14 @@
 
 #include "support/batch.h"
 #include "support/check.h"
+#include "support/guests.h"
 #include "support/memory.h"
 #include "support/model.h"
 #include "support/places.h"
 #include "support/random.h"
 #include "support/tables.h"
 
-/* Where keys live, as any target computes it. */
-#define BH_TARGET_SCALAR
-#define BH_KEY_BYTES 4
-#define BH_VALUE_BYTES 4
-#define BH_APART 0
-#include "tables/dycuckoo/ops.h"
+#include "tables/table.h"
 
 enum { KEYS = 30000, MANY_KEYS = 1000000, SAMPLED_KEYS = 1 << 22, ROUNDS = 12 };
 
@@ -101,95 +97,12 @@ static void perform(work *w, bh_op op, uint64_t n)
     }
 }
 
-/* The subtables, copied from the device, and of each bucket's keys the guests by their counter. */
-typedef struct structure {
-    unsigned char *lines[BH_DY_SUBTABLES_MOST];
-    uint8_t (*guests[BH_DY_SUBTABLES_MOST])[BH_DY_FILTER_COUNTERS];
-} structure;
-
-/* Keys and values lie as they do by default. */
-static int is_apart(const work *w)
-{
-    return BH_DY_APART_BY_DEFAULT(w->key_bytes, w->value_bytes);
-}
-
-static uint32_t bucket_bytes(const work *w)
-{
-    return BH_DY_BUCKET(w->key_bytes, w->value_bytes, is_apart(w));
-}
-
-static void count_guest(const work *w, const bh_dy_geometry *g, structure *all, bh_dy_places places)
-{
-    for (uint32_t s = 0; s < g->subtables; s++) {
-        const uint64_t bucket = (places.home - g->subtable[s].lines) / bucket_bytes(w);
-        uint8_t *guests;
-
-        if (places.home < g->subtable[s].lines || bucket >= bh_dy_buckets(g, s))
-            continue;
-        guests = &all->guests[s][bucket][(places.counter - BH_DY_FILTER_SHIFT) / 2];
-        if (*guests < 3)
-            ++*guests;
-    }
-}
-
-/* Each key is in one of its two buckets, and where meta words say guest it is one. */
-static void check_bucket(const work *w, const bh_dy_geometry *g, structure *all, uint64_t line,
-                         const unsigned char *copy)
-{
-    const uint32_t slots = BH_DY_SLOTS(w->key_bytes, w->value_bytes, is_apart(w));
-    const uint64_t meta = word_at(copy, 8, 0);
-    const uint32_t guests = bh_dy_maybe_guests(meta, slots), used = bh_dy_used(meta, slots);
-
-    check(!(meta & BH_DY_LOCK) && !(guests & ~used), "meta word %llx", (unsigned long long)meta);
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        bh_dy_places places;
-
-        if (!(used >> slot & 1))
-            continue;
-        places = bh_dy_places_of(g, word_at(copy + 8, w->key_bytes, slot), bucket_bytes(w));
-        check(places.home == line || places.other == line, "a key is in a third bucket");
-        check(slots > BH_DY_GUESTS_KNOWN || (guests >> slot & 1) == (places.other == line),
-              "a key is %s", places.other == line ? "a guest and not known as one" : "no guest");
-        if (places.other == line)
-            count_guest(w, g, all, places);
-    }
-}
-
 /* What no call would show at once: guests are known as such, and counted in their homes. */
 static void check_structure(const work *w)
 {
-    const bh_dy_geometry *g = w->table->policy->geometry(w->table);
-    structure all;
-
-    if (w->design != BH_DYCUCKOO)
-        return;
-    for (uint32_t s = 0; s < g->subtables; s++) {
-        const uint64_t buckets = bh_dy_buckets(g, s);
-
-        all.lines[s] = test_allocate(buckets * bucket_bytes(w));
-        all.guests[s] = test_allocate(buckets * sizeof *all.guests[s]);
-        memset(all.guests[s], 0, buckets * sizeof *all.guests[s]);
-        place_get(all.lines[s], (const void *)(uintptr_t)g->subtable[s].lines,
-                  buckets * bucket_bytes(w));
-    }
-    for (uint32_t s = 0; s < g->subtables; s++)
-        for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++)
-            check_bucket(w, g, &all, g->subtable[s].lines + b * bucket_bytes(w),
-                         all.lines[s] + b * bucket_bytes(w));
-    for (uint32_t s = 0; s < g->subtables; s++) {
-        for (uint64_t b = 0; b < bh_dy_buckets(g, s); b++) {
-            for (uint32_t c = 0; c < BH_DY_FILTER_COUNTERS; c++) {
-                const uint64_t counted = bh_dy_counted(
-                    word_at(all.lines[s] + b * bucket_bytes(w), 8, 0), bh_dy_counter_of(c));
-
-                check(counted == 3 || counted == all.guests[s][b][c],
-                      "a filter counts %u guests, and there are %u", (unsigned)counted,
-                      all.guests[s][b][c]);
-            }
-        }
-        free(all.lines[s]);
-        free(all.guests[s]);
-    }
+    if (w->design == BH_DYCUCKOO)
+        (void)guests_check(w->table->policy->geometry(w->table), w->key_bytes, w->value_bytes,
+                           place_get);
 }
 
 static void check_all(work *w)

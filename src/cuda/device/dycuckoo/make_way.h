@@ -21,24 +21,14 @@
  *                             |
  *     other bucket of r  [. . . . . _ .]    free: r moves there, i moves to the slot of r, and the key into that of i
  *
- * No locks are needed, as for claims of free slots (tables/dycuckoo/claims.h), whose notes and marks are used: the last slot of the
- * way is claimed by a compare-and-swap of its bucket's meta word, then the one before it, and the key's at the end. Behind each
- * claim but the first the pair that was there is written to its new slot. If a compare-and-swap fails, the slot that was claimed
- * before it is free again (and a pair that has moved stays where it is). In a slot that has been claimed in a kernel there may be
- * anything during that kernel, so nothing moves from there.
- *
- * Why no key comes twice. Here a key that is absent comes into no slot without a compare-and-swap of home's meta word that leaves
- * its mark there. If two elements of one key try, the second compare-and-swap fails, or its element has
- * seen the first one's mark. A resident leaves its mark in its other bucket before it leaves home. So an element of its key
- * that does not see it at home any more, and looks at the other bucket after that, sees the mark there. A guest that goes home leaves its mark
- * there before it leaves: an element of its key that looked at its home before that saw the guest afterwards in its other bucket, or finds
- * home changed when it swaps.
+ * tables/dycuckoo/sending.h has what these do with pairs, and why no locks are needed.
  *
  * Where one of the two buckets is not full (a slot has been given up, or claims have left the element for another reason) make_way claims a
  * slot there. Elements that are done are struck from the list. The last stage has the others: those for which no resident could move; whose
  * key is there, or may be.
  */
 #include "tables/dycuckoo/ops.h"
+#include "tables/dycuckoo/sending.h"
 
 #include "cuda/device/slice.h"
 
@@ -57,8 +47,6 @@
 /* Claims have these kernels before `send` (claim.h); make_way's are behind it. */
 #define BH_SENDS_KERNEL 3u
 #define BH_WAYS_KERNELS 2u
-#define BH_SENDS_ASKED                                                                             \
-    2u /* pairs whose other places a thread asks for at once: with more, registers would be spilled */
 
 #if BH_SENDS_KERNEL + BH_WAYS_KERNELS >= BH_EPOCHS
 #error "each kernel with claims has a number of its own"
@@ -69,143 +57,6 @@
 #define BH_DY(name) BH_NAME(bh_dy_##name)
 #define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
-
-/* A pair that may leave its slot. Its bucket has been seen with `meta`. */
-typedef struct BH_DY(leaver) {
-    uint64_t line;
-    uint64_t meta;
-    uint64_t to;      /* its other bucket; 0: it is a guest, or its slot is noted as claimed */
-    uint64_t to_meta; /* as it was seen */
-    BH_KEY key;
-    uint32_t slot;
-} BH_DY(leaver);
-
-/* The other bucket of a pair in a bucket, 0 where the pair is not a resident. */
-BH_FN uint64_t BH_DY(other_of)(const bh_dy_geometry *geometry, uint64_t line, BH_KEY key)
-{
-    bh_dy_places places;
-
-    if (BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN) /* the meta word has told */
-        return bh_dy_other_of(geometry, bh_hash_key(key, &geometry->seed), BH_DY_BUCKET_BYTES);
-    places = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES);
-    return places.home == line ? places.other : 0;
-}
-
-/* The residents of a bucket that may leave their slots, as a mask of these. */
-BH_FN uint32_t BH_DY(may_leave)(const bh__slice *slice, uint64_t meta)
-{
-    return bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS) & ~bh_dy_noted(slice, meta);
-}
-
-/* Looks where the pair in a slot could go. Answers whether there is room. */
-BH_FN int BH_DY(look_to)(const bh__slice *slice, BH_DY(leaver) *p)
-{
-    p->to = 0;
-    if (p->slot < BH_DY_BUCKET_SLOTS && (BH_DY(may_leave)(slice, p->meta) >> p->slot & 1))
-        p->to = BH_DY(other_of)((const bh_dy_geometry *)slice->geometry, p->line, p->key);
-    if (!p->to)
-        return 0;
-    p->to_meta = bh_peek64(bh_dy_at(p->to));
-    return !BH_DY(full)(p->to_meta);
-}
-
-/* Gives up a slot that has been claimed, for a guest or not. */
-BH_FN void BH_DY(give_up)(uint64_t line, uint32_t slot, int guest)
-{
-    (void)bh_take64(bh_dy_at(line), 0 - bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest));
-}
-
-/* Claims the slot of a place for another key, a guest there or not. The pair in it will have gone to its other bucket. */
-BH_FN int BH_DY(claim_place)(const bh__slice *slice, const BH_DY(leaver) *p, BH_KEY key, int guest)
-{
-    const uint64_t noted = bh_dy_note(slice, p->meta, key, p->slot, BH_DY_BUCKET_SLOTS);
-    const uint32_t counter =
-        bh_dy_places_of((const bh_dy_geometry *)slice->geometry, p->key, BH_DY_BUCKET_BYTES)
-            .counter;
-
-    return bh_swap_if64(bh_dy_at(p->line), p->meta,
-                        bh_dy_count_up(noted, counter) |
-                            bh_dy_slot_bits(p->slot, BH_DY_BUCKET_SLOTS, guest));
-}
-
-/* An element on its way. */
-typedef struct BH_DY(sender) {
-    bh_dy_places places;
-    uint64_t home_meta; /* as home was seen */
-    BH_KEY key;
-    BH_VALUE value;
-} BH_DY(sender);
-
-/* Before a key becomes a guest in its other bucket it is counted at home, and has its mark there. */
-BH_FN int BH_DY(announce)(const bh__slice *slice, const BH_DY(sender) *s)
-{
-    const uint64_t marked = bh_dy_mark(slice, s->home_meta, s->key, BH_DY_BUCKET_SLOTS);
-
-    return bh_swap_if64(bh_dy_at(s->places.home), s->home_meta,
-                        bh_dy_count_up(marked, s->places.counter));
-}
-
-/* Where it could not become a guest, it is not counted any more. */
-BH_FN void BH_DY(renounce)(const BH_DY(sender) *s)
-{
-    bh_dy_count_guest(s->places.home, s->places.counter, 1);
-}
-
-/* Claims the slot of a pair in one of the element's buckets for it; `guest`: in its other bucket. */
-BH_FN int BH_DY(claim_for)(const bh__slice *slice, const BH_DY(leaver) *from,
-                           const BH_DY(sender) *s, int guest)
-{
-    if (guest && !BH_DY(announce)(slice, s))
-        return 0;
-    if (BH_DY(claim_place)(slice, from, s->key, guest))
-        return 1;
-    if (guest)
-        BH_DY(renounce)(s);
-    return 0;
-}
-
-/* The pair in `from` goes where there is room, and the element's takes its place. Answers BUSY where the room is gone, and STALE
- * where a bucket of the element's has changed. */
-BH_FN bh_dy_moved BH_DY(replace)(const bh__slice *slice, const BH_DY(leaver) *from,
-                                 const BH_DY(sender) *s, int guest)
-{
-    const BH_VALUE value = BH_DY(own_value)(from->line, from->slot);
-    uint32_t slot;
-
-    if (!BH_DY(claim_slot)(slice, from->to, from->to_meta, from->key, 1, &slot))
-        return BH_DY_BUSY;
-    if (!BH_DY(claim_for)(slice, from, s, guest)) {
-        BH_DY(give_up)(from->to, slot, 1);
-        return BH_DY_STALE;
-    }
-    BH_DY(set_pair)(from->to, slot, from->key, value);
-    BH_DY(set_pair)(from->line, from->slot, s->key, s->value);
-    return BH_DY_MOVED;
-}
-
-/* The same where the pair in `from` takes the place of one in its other bucket, which goes where there is room. */
-BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver) *from,
-                                      const BH_DY(leaver) *next, const BH_DY(sender) *s, int guest)
-{
-    const BH_VALUE from_value = BH_DY(own_value)(from->line, from->slot);
-    const BH_VALUE next_value = BH_DY(own_value)(next->line, next->slot);
-    uint32_t slot;
-
-    if (!BH_DY(claim_slot)(slice, next->to, next->to_meta, next->key, 1, &slot))
-        return BH_DY_BUSY;
-    if (!BH_DY(claim_place)(slice, next, from->key, 1)) {
-        BH_DY(give_up)(next->to, slot, 1);
-        return BH_DY_BUSY;
-    }
-    BH_DY(set_pair)(next->to, slot, next->key, next_value);
-    if (!BH_DY(claim_for)(slice, from, s, guest)) {
-        BH_DY(give_up)(next->line, next->slot, 1);
-        return BH_DY_STALE;
-    }
-    BH_DY(set_pair)(next->line, next->slot, from->key, from_value);
-    BH_DY(set_pair)(from->line, from->slot, s->key, s->value);
-    return BH_DY_MOVED;
-}
 
 /* Begins with an element of the list, whose name there is `name`. */
 BH_FN void BH_DY(take_up)(const bh__slice *slice, BH_DY(sender) *s, uint32_t name)
@@ -248,133 +99,6 @@ BH_FN void BH_DY(note_sent)(const bh__cuda_job *job, uint32_t sent, int tried)
 }
 
 /* --- send ----------------------------------------------------------------------------------------- */
-
-/* What goes where, so that an element's key can be inserted: a pair of its home, whose slot the key gets, or the key itself. */
-typedef struct BH_DY(sent) {
-    uint64_t to;
-    uint64_t to_meta; /* as it was seen: not full */
-    uint32_t slot;    /* of the pair at home; BH_DY_BUCKET_SLOTS: it is the key */
-    int guest;        /* it becomes a guest */
-} BH_DY(sent);
-
-/* Finds one of some `guests` of a bucket that has room at home or, if there is none, one of its `residents` that has room in its other
- * bucket. Both are slots, as bits; `copy` is a copy of the bucket. */
-BH_FN int BH_DY(find_leaver)(const bh_dy_geometry *geometry, uint64_t line, uint64_t copy,
-                             uint32_t guests, uint32_t residents, BH_DY(sent) *sent)
-{
-    constexpr uint32_t asked = BH_SENDS_ASKED;
-    uint32_t first, i;
-    int found = 0;
-
-    for (first = 0; first < BH_DY_BUCKET_SLOTS; first += asked) {
-        uint64_t to[asked], meta[asked];
-
-        if (found && !(sent->guest && guests >> first))
-            break;
-#pragma unroll
-        for (i = 0; i < asked; i++) {
-            const BH_KEY key = BH_DY(own_key)(
-                copy, first + i < BH_DY_BUCKET_SLOTS ? first + i : BH_DY_BUCKET_SLOTS - 1);
-
-            to[i] = 0;
-            if (residents >> (first + i) & 1)
-                to[i] = BH_DY(other_of)(geometry, line, key);
-            else if (guests >> (first + i) & 1)
-                to[i] = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES).home;
-        }
-#pragma unroll
-        for (i = 0; i < asked; i++)
-            meta[i] = to[i] ? bh_peek64(bh_dy_at(to[i])) : ~0ull;
-#pragma unroll
-        for (i = 0; i < asked; i++) {
-            const int is_guest = guests >> (first + i) & 1;
-
-            if (!BH_DY(full)(meta[i]) && (!found || (sent->guest && is_guest))) {
-                found = 1;
-                sent->slot = first + i;
-                sent->to = to[i];
-                sent->to_meta = meta[i];
-                sent->guest = !is_guest;
-            }
-        }
-    }
-    return found;
-}
-
-/* Whether a bucket, of which `copy` is a copy, has not the key, nor may have it. *meta receives what it was seen with. */
-BH_FN int BH_DY(is_without_copy)(const bh__slice *slice, uint64_t copy, BH_KEY key, uint64_t *meta)
-{
-    BH_DY(view) view;
-
-    (void)BH_DY(look)(copy, key, &view);
-    *meta = view.meta;
-    return !view.match && !bh_dy_may_have(slice, view.meta, key, BH_DY_BUCKET_SLOTS);
-}
-
-/* Finds what goes where, for an element whose home, of which `copy` is a copy, is full; `has_room`: its other bucket is not. A guest goes
- * home rather than that the key becomes one, and that rather than that a resident does. */
-BH_FN int BH_DY(find_way)(const bh__slice *slice, uint64_t copy, const BH_DY(sender) *s,
-                          int has_room, BH_DY(sent) *sent)
-{
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    const uint32_t guests = BH_DY(may_send_home)(slice, s->home_meta)
-                                ? bh_dy_maybe_guests(s->home_meta, BH_DY_BUCKET_SLOTS) &
-                                      ~bh_dy_noted(slice, s->home_meta)
-                                : 0;
-    const uint32_t residents = has_room ? 0 : BH_DY(may_leave)(slice, s->home_meta);
-
-    if ((guests | residents) &&
-        BH_DY(find_leaver)(geometry, s->places.home, copy, guests, residents, sent))
-        return 1;
-    sent->slot = BH_DY_BUCKET_SLOTS;
-    sent->to = s->places.other;
-    sent->to_meta = has_room ? bh_peek64(bh_dy_at(sent->to)) : ~0ull;
-    sent->guest = 1;
-    return !BH_DY(full)(sent->to_meta);
-}
-
-/* The meta word of home behind that: the key is in the slot of the pair that has gone, or has its mark there; who becomes a guest is
- * counted. `counter` is that of what goes. */
-BH_FN uint64_t BH_DY(home_after)(const bh__slice *slice, const BH_DY(sender) *s,
-                                 const BH_DY(sent) *sent, uint32_t counter)
-{
-    uint64_t meta = s->home_meta;
-
-    if (sent->slot < BH_DY_BUCKET_SLOTS) {
-        meta &= ~bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 1);
-        meta = bh_dy_note(slice, meta, s->key, sent->slot, BH_DY_BUCKET_SLOTS) |
-               bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 0);
-    } else {
-        meta = bh_dy_mark(slice, meta, s->key, BH_DY_BUCKET_SLOTS);
-    }
-    return sent->guest ? bh_dy_count_up(meta, counter) : meta;
-}
-
-/* Does what find_way has found: claims the slot where it goes, then home. Answers BUSY where one of them has changed. */
-BH_FN bh_dy_moved BH_DY(send_there)(const bh__slice *slice, const BH_DY(sender) *s,
-                                    const BH_DY(sent) *sent)
-{
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    const uint64_t home = s->places.home;
-    const int leaves = sent->slot < BH_DY_BUCKET_SLOTS;
-    const BH_KEY key = leaves ? BH_DY(own_key)(home, sent->slot) : s->key;
-    const BH_VALUE value = leaves ? BH_DY(own_value)(home, sent->slot) : s->value;
-    const uint32_t counter = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES).counter;
-    uint32_t slot;
-
-    if (!BH_DY(claim_slot)(slice, sent->to, sent->to_meta, key, sent->guest, &slot))
-        return BH_DY_BUSY;
-    if (!bh_swap_if64(bh_dy_at(home), s->home_meta, BH_DY(home_after)(slice, s, sent, counter))) {
-        BH_DY(give_up)(sent->to, slot, sent->guest);
-        return BH_DY_BUSY;
-    }
-    if (!sent->guest)
-        bh_dy_count_guest(sent->to, counter, 1);
-    BH_DY(set_pair)(sent->to, slot, key, value);
-    if (leaves)
-        BH_DY(set_pair)(home, sent->slot, s->key, s->value);
-    return BH_DY_MOVED;
-}
 
 /* Tries to insert an element, if it is `busy`. All of the warp come here. Answers BUSY where a compare-and-swap failed, and FULL where the
  * element is left to make_way. `known`: claims have seen its other bucket without its key. It has not come there since: who brings it
@@ -492,26 +216,6 @@ BH_FN int BH_DY(is_without)(const bh__slice *slice, uint32_t tile, uint64_t line
     *meta = __shfl_sync(tile, bh_peek64(bh_dy_at(line)), 0, BH_WAYS_THREADS);
     same = (bh_dy_used(*meta, BH_DY_BUCKET_SLOTS) >> slot & 1) && BH_DY(own_key)(line, slot) == key;
     return !__any_sync(tile, same) && !bh_dy_may_have(slice, *meta, key, BH_DY_BUCKET_SLOTS);
-}
-
-/* Inserts an element, one of whose buckets is not full, there. Answers BUSY where that could not be done. */
-BH_FN bh_dy_moved BH_DY(take_room)(const bh__slice *slice, const BH_DY(sender) *s,
-                                   uint64_t other_meta)
-{
-    const int guest = BH_DY(full)(s->home_meta);
-    const uint64_t line = guest ? s->places.other : s->places.home;
-    const uint64_t meta = guest ? other_meta : s->home_meta;
-    uint32_t slot;
-
-    if (guest && !BH_DY(announce)(slice, s))
-        return BH_DY_BUSY;
-    if (!BH_DY(claim_slot)(slice, line, meta, s->key, guest, &slot)) {
-        if (guest)
-            BH_DY(renounce)(s);
-        return BH_DY_BUSY;
-    }
-    BH_DY(set_pair)(line, slot, s->key, s->value);
-    return BH_DY_MOVED;
 }
 
 /* The pair that a thread looks at: in a slot of the bucket of its half of the tile. */
