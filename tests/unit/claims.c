@@ -261,6 +261,7 @@ static void play(bh_context *context, uint64_t seed, scene *sum)
     s.slice.keys = s.elements.keys;
     s.slice.values = s.elements.values;
     s.slice.op = BH_INSERT;
+    s.slice.looks = BH_LOOKS_FREE;
     s.slice.hints = BH_HINT_AT_ONCE | BH_HINT_ALIKE | (seed % 3 ? BH_HINT_TURNOVER : 0);
     s.slice.epoch = (uint8_t)(1 + seed % 200);
     run(&s, OPEN, step_claims);

@@ -131,15 +131,15 @@ BH_FN uint32_t bh_cuda_kind(const bh__slice *slice, uint32_t kind, uint32_t at)
 }
 
 /* What is known of an element when a kernel takes it up: nothing; that one step was not enough, in
- * most cases because home is full; that both buckets were full. In the last two cases elements come from
+ * most cases because home is full; that both buckets were full, or home was and pairs may leave it. In the last two cases elements come from
  * lists. */
 #define BH_CUDA_FRESH 0
 #define BH_CUDA_HOME_FULL BH__CUDA_HOME_FULL
 #define BH_CUDA_BOTH_FULL 2
 /* The bit of a parked element's name that says that there is room for its key. */
 #define BH_CUDA_PARKED_ROOM (1u << 31)
-/* That where its key would go first there is no place, and the key is not there; in the list BH_CUDA_BOTH_FULL, that this is so
- * in both of its places (claim.h). (A slice has at most 2^30 elements.) */
+/* That where its key would go first there is no place, and the key is not there; in the list BH_CUDA_BOTH_FULL, that the key is in
+ * neither of its places, and who brings it to the second one leaves its mark at the first (claim.h). (A slice has at most 2^30 elements.) */
 #define BH_CUDA_PARKED_AWAY (1u << 30)
 /* The element itself. */
 #define BH_CUDA_PARKED_AT (BH_CUDA_PARKED_AWAY - 1)

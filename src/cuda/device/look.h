@@ -245,7 +245,7 @@ BH_FN void BH_DESIGN(look_store)(const BH_DESIGN(op) *op, BH_VALUE value, int st
 }
 
 /* Leaves the elements of a warp that `stalls` to the stages. What has a reason to stall, as that there is no room, would
- * stall there too; but where both buckets of a key are full, ways may be found (BH_DESIGN_WAYS). */
+ * stall there too; but where a key's buckets are full, ways may be found (BH_DESIGN_WAYS). */
 BH_FN void BH_DESIGN(look_leave)(const bh__cuda_job *job, const bh__slice *slice, int room,
                                  uint32_t at, int stalls, int stage)
 {

@@ -1,6 +1,6 @@
 /*
  * DyCuckoo, insertions without locks, by a kernel of a GPU all of whose elements insert (cuda/device/claim.h). An
- * include-template that ops.h includes. (Keys whose buckets are both full go on to cuda/device/dycuckoo/make_way.h, which uses
+ * include-template that ops.h includes. (Keys whose buckets are both full, or whose home is and has guests that may go home, go on to cuda/device/dycuckoo/make_way.h, which uses
  * the same notes and marks, and where pairs move.)
  *
  * Nothing moves and nothing is erased meanwhile. So buckets only fill up: a slot that is free is claimed by one
@@ -154,16 +154,22 @@ BH_FN bh_answer BH_DY(claim_away)(bh__slice *slice, BH_DY(op) *op, uint64_t home
     return BH_DONE;
 }
 
-/* Whether a new key, instead of going to its other bucket, takes the place of a guest that its home, which is full, may send to its own
- * home: in a table whose keys come and go, where buckets tell their guests. */
-BH_FN int BH_DY(may_send_home)(const bh__slice *slice, uint64_t home)
+/* Whether new keys whose homes are full take the places of guests, which go home, without locks: in a table whose keys come and go, where
+ * buckets tell their guests. (Not where searches are charged: what is left to later kernels counts as searched for.) */
+BH_FN int BH_DY(sends_home)(const bh__slice *slice)
 {
     return BH_DY_BUCKET_SLOTS <= BH_DY_GUESTS_KNOWN && (slice->hints & BH_HINT_TURNOVER) &&
-           bh_dy_maybe_guests(home, BH_DY_BUCKET_SLOTS);
+           slice->looks >= BH_LOOKS_FREE;
 }
 
-/* Leaves an operation of which that is so to a kernel in which pairs move, and a mark of its key at home, so that of equal keys one is
- * left to it. The others see the mark. */
+/* Whether a key whose home is full may do so instead of going to its other bucket. */
+BH_FN int BH_DY(may_send_home)(const bh__slice *slice, uint64_t home)
+{
+    return BH_DY(sends_home)(slice) && bh_dy_maybe_guests(home, BH_DY_BUCKET_SLOTS);
+}
+
+/* Leaves an operation of which that is so to a kernel in which pairs move, and a mark of its key at home, so that of equal keys each kernel
+ * with claims leaves one to it. The others see the mark. */
 BH_FN bh_answer BH_DY(leave_for_home)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t home,
                                       bh_region *next)
 {
@@ -223,8 +229,8 @@ BH_FN bh_region BH_DY(begin_away)(const bh__slice *slice, BH_DY(op) *op, uint32_
 /*
  * One step of an operation that inserts; `line` may be a copy. Answers STALL when nothing has been done: without a
  * reason for an element of the stages, with BH_REASON_PLACE where both buckets are full and the key is in neither, or where home is, and
- * may send a guest home. (Where many keys have been erased and buckets do not tell their guests, a full home is a matter of the
- * stages: they send guests home, with locks.)
+ * may send a guest home. (Where many keys have been erased, and guests are not sent home without locks, a full home is a matter of the
+ * stages: they send guests home.)
  */
 BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind, uint64_t line,
                                   bh_region *next)
@@ -248,8 +254,8 @@ BH_FN bh_answer BH_DY(step_claim)(bh__slice *slice, BH_DY(op) *op, uint32_t kind
     if (!is_home)
         return BH_DY(claim_any)(slice, op, kind, view.meta, next);
     if (bh_dy_counted(view.meta, op->counter) || BH_DY(full)(view.meta)) {
-        if (BH_DY_BUCKET_SLOTS > BH_DY_GUESTS_KNOWN && BH_DY(full)(view.meta) &&
-            (slice->hints & BH_HINT_TURNOVER))
+        if (BH_DY(full)(view.meta) && (slice->hints & BH_HINT_TURNOVER) &&
+            !BH_DY(sends_home)(slice))
             return BH_STALL;
         op->from = view.meta;
         return BH_DY(go_other)(slice, op, op->home, next);

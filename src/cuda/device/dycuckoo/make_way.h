@@ -1,5 +1,5 @@
 /*
- * Keys whose buckets are both full: others make room for them. For one pair of widths; an include-template: see instance.h.
+ * Keys whose buckets are full: others make room for them. For one pair of widths; an include-template: see instance.h.
  *
  * First a thread for each (`send`) tries to put the key into its home, in the place of a resident that has room in its own
  * other bucket.
