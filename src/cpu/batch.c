@@ -115,6 +115,27 @@ static const void *values_of(const bh__batch *batch, uint64_t first, uint32_t va
     return value_bytes == 4 ? (const void *)ones4 : ones8;
 }
 
+/*
+ * Where answers go there may be pages that nobody has written yet. Values of keys that are absent stay, so answers of a group of keys
+ * are read, chosen and written: a page would take two faults, and the second, which replaces the page of zeros that the first
+ * has put there, interrupts the processors of the other threads. So each page is written first, outside of the gate: 0 becomes 0, by
+ * an instruction that compilers do not make a load of.
+ */
+#define LEAST_PAGE 4096u
+
+static void touch_pages(void *answers, uint64_t bytes)
+{
+    const uint64_t before = (uint64_t)(uintptr_t)answers % LEAST_PAGE;
+    uint64_t at = before ? LEAST_PAGE - before : 0;
+
+    for (; bytes >= LEAST_PAGE && at < bytes; at += LEAST_PAGE) {
+        unsigned char zero = 0;
+
+        (void)bh__atomic_swap_if((unsigned char *)answers + at, &zero, 0, __ATOMIC_RELAXED,
+                                 __ATOMIC_RELAXED);
+    }
+}
+
 /* Points a worker at the next elements of the call; answers 0 when there are none. */
 static int take_slice(call *c, worker *w)
 {
@@ -133,6 +154,8 @@ static int take_slice(call *c, worker *w)
     w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
     w->slice.listed = 0;
     w->slice.hints = 0;
+    if (w->slice.values_out)
+        touch_pages(w->slice.values_out, (uint64_t)w->slice.count * o->value_bytes);
     return 1;
 }
 
@@ -322,9 +345,11 @@ static void run_call(call *c, uint32_t workers)
         else
             executor->run(executor->state, work, c, workers);
         for (i = 0; i < workers; i++) {
-            if (c->workers[i].waiting)
+            if (c->workers[i].waiting) {
                 bh__gate_await(&c->table->gate, &c->backend->system);
-            else if (c->workers[i].slice.stalled)
+                if (c->changes)
+                    bh__bias_stay_suspended(c->table);
+            } else if (c->workers[i].slice.stalled)
                 resolve(c, &c->workers[i]);
         }
         if (c->shrink)

@@ -21,12 +21,13 @@
  * either all slices of changes that run are of the one thread, or all of them lock. Nobody waits for the favoured thread
  * longer than for one of its slices.
  *
- * Each time when another thread ends a bias, it takes twice as many elements to get it again (up to 2^BH_BIAS_ENDS_MOST
- * times as many): threads that take turns soon leave each other alone.
+ * Each time when another thread ends a bias, or changes the table while one takes the gate to get it, it takes twice as many elements to get it
+ * the next time (up to 2^BH_BIAS_ENDS_MOST times as many): threads that take turns soon leave each other alone.
  *
  * A thread is known by its presence (base/gate.h); one that has none is never favoured. While a call runs as tasks of an
- * executor nobody gets the bias: tasks may not wait at the gate, so they would hand back their slices. (They do, as where
- * the gate is closed, when a thread has got it just before the call ended it.)
+ * executor nobody gets the bias: tasks may not wait at the gate, so they would hand back their slices. They do, as where
+ * the gate is closed, when a thread gets it at the call's beginning, which did not look at the call any more when it took the gate; the
+ * call ends that once its tasks have come back.
  *
  * The idea is that of biased locks for objects (Kawachiya, Koseki, Onodera, "Lock reservation", OOPSLA 2002).
  */
@@ -73,6 +74,7 @@ static inline int bh__bias_note(bh_table *table, bh__presence *own, uint64_t ele
 
 /* Before a call that changes the table runs as tasks, and after: nobody is favoured meanwhile. */
 void bh__bias_suspend(bh_table *table);
+void bh__bias_stay_suspended(bh_table *table); /* meanwhile, when slices were handed back */
 void bh__bias_resume(bh_table *table);
 
 /* Takes the gate alone and biases the table to the thread with the presence `own`, which calls, if no other one has changed it

@@ -386,7 +386,7 @@ struct bh_table {
 
     /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */
     bh__presence *biased_to;   /* whose changes take no locks; or NULL */
-    uint32_t bias_ends;        /* how often another thread has ended a bias */
+    uint32_t bias_ends;        /* how often another thread has ended a bias, or kept one off */
     uint32_t calls_in_tasks;   /* that change the table, and run now */
     bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
     uint64_t changed_in_a_row; /* elements of those */
@@ -517,6 +517,16 @@ static inline void bh__room_give(bh_table *table, uint64_t unused, uint32_t hint
 {
     if (unused)
         bh__tally(&table->room, unused, hints);
+}
+
+/* Whether a fraction that a user asks for is at most another, computed one. That is printed with six digits, and computed with an error: who
+ * asks for what is printed gets it. (NaN is not.) */
+static inline int bh__fill_is_at_most(double *asked, double most)
+{
+    if (!(*asked <= most + 1e-6))
+        return 0;
+    *asked = *asked < most ? *asked : most;
+    return 1;
 }
 
 /* The kind of slice that a call's elements run in when they are as if concurrent. */

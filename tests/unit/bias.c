@@ -177,7 +177,8 @@ static void new_threads(void **state)
     bh_table_destroy(table);
 }
 
-/* Threads that all make many changes do not take the bias from each other again and again. */
+/* Threads that all make many changes do not take the bias, nor the gate to get it, from each other again and again. (In a context of
+ * one thread: a favoured thread's own calls that run as tasks end its bias, too, and do not count.) */
 enum { TURNS = 300, TURN = 8192 };
 
 static void change_much(void *argument, uint32_t thread)
@@ -196,7 +197,8 @@ static void change_much(void *argument, uint32_t thread)
 static void threads_that_take_turns(void **state)
 {
     const uint32_t threads = 3;
-    bh_table *table = table_new(context, 4, 4, threads * TURN);
+    bh_context *one = context_new(1, NULL, NULL);
+    bh_table *table = table_new(one, 4, 4, threads * TURN);
 
     (void)state;
     threads_run(threads, change_much, table);
@@ -204,6 +206,7 @@ static void threads_that_take_turns(void **state)
     check(!can_be_biased(table) || table->times_alone <= 64, "the gate was held alone %llu times",
           (unsigned long long)table->times_alone);
     bh_table_destroy(table);
+    bh_context_destroy(one);
 }
 
 /* While a call runs as tasks, nobody gets the bias; and such calls come to their end beside a thread of many changes. */
@@ -232,6 +235,65 @@ static void tasks_and_a_thread(void **state)
     check(!can_be_biased(table) || table->bias_ends > 3 || is_favoured(table),
           "nobody is favoured behind tasks");
     bh_table_destroy(table);
+}
+
+/* An executor of two tasks. Before the first of them a thread gets the bias of `table` that began to ask for it before the call did: it
+ * has not seen the call. */
+typedef struct late_executor {
+    bh_executor executor;
+    bh_table *table;
+    bh__presence late;
+    uint64_t runs;
+} late_executor;
+
+static void bias_to(bh_table *table, bh__presence *presence)
+{
+    const uint64_t since = bh__enter_alone(table);
+
+    bh__advice_store(&table->biased_to, presence);
+    bh__leave_alone(table, since);
+}
+
+static uint32_t width_of_two(void *state)
+{
+    (void)state;
+    return 2;
+}
+
+static void run_late(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                     uint64_t count)
+{
+    late_executor *self = state;
+
+    if (self->table != NULL && ++self->runs == 1) {
+        bias_to(self->table, &self->late);
+    }
+    if (self->runs == 100) { // the call would never end
+        bias_to(self->table, NULL);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        task(argument, i);
+    }
+}
+
+static void bias_that_comes_late(void **state)
+{
+    late_executor late = {{&late, width_of_two, run_late}, NULL, {0}, 0};
+    bh_context *own = context_new(2, &late.executor, NULL);
+    bh_table *table = table_new(own, 4, 4, ALL);
+
+    (void)state;
+    if (can_be_biased(table)) {
+        late.table = table;
+        insert(table, 0, ALL, ALL);
+        check(late.runs > 1 && late.runs < 100, "the tasks ran %llu times",
+              (unsigned long long)late.runs);
+        check(table->biased_to == NULL, "a call in tasks leaves somebody favoured");
+        late.table = NULL;
+        check_content(table, ALL);
+    }
+    bh_table_destroy(table);
+    bh_context_destroy(own);
 }
 
 /* Without a presence no thread is known, so none is favoured. */
@@ -407,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(new_threads, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(threads_that_take_turns, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(tasks_and_a_thread, bias_start, bias_end),
+        cmocka_unit_test_setup_teardown(bias_that_comes_late, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(unknown_threads, bias_start, bias_end),
         cmocka_unit_test_setup_teardown(others_look_and_come_by, bias_start, bias_end),
     };

@@ -1,6 +1,7 @@
 /*
  * Mappings of the process's address space, of which Linux allows some 65,000: how many small tables
- * take, and that a reservation is kept when the system refuses memory for it.
+ * take, and that a reservation is kept when the system refuses memory for it. And how many page faults
+ * the answers of lookups take.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -150,11 +151,74 @@ static void refused_memory(void **state)
     }
 }
 
+static uint64_t faults(void)
+{
+    struct rusage usage;
+
+    check(getrusage(RUSAGE_SELF, &usage) == 0, "the system does not count page faults");
+    return (uint64_t)usage.ru_minflt;
+}
+
+enum { LOOKUPS = 1 << 16, ANSWER_BYTES = 8 * LOOKUPS, FAULTS_OF_OTHERS = 16 };
+
+/* Memory to which nobody has written yet, on the smallest pages. */
+static void *fresh_memory(void)
+{
+    void *memory =
+        mmap(NULL, ANSWER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    check(memory != MAP_FAILED, "no memory for the test itself");
+    (void)madvise(memory, ANSWER_BYTES, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+/* One fault for each page: a page that was read first would take two. Every second key is absent. */
+static void fresh_answers(void **state)
+{
+    bh_context *context = context_new(1, NULL, NULL);
+    batch all = batch_new(8, 8, LOOKUPS);
+    (void)state;
+
+    for (int design = BH_STADIUM; design <= BH_HASHFIGHT; design++) {
+        bh_table_options options = table_options(8, 8, LOOKUPS);
+        uint64_t *values = fresh_memory(), before = 0, taken = 0;
+        bh_table *table = NULL;
+
+        options.design = (bh_design)design;
+        table = table_with(context, &options);
+        for (uint64_t i = 0; i < LOOKUPS; i++) {
+            batch_set(&all, i, i / 2, i + 1);
+        }
+        check_status(batch_call(table, BH_INSERT_NEW, &all), BH_OK);
+        for (uint64_t i = 0; i < LOOKUPS; i++) {
+            batch_set(&all, i, i, i + 1);
+        }
+        check_status(batch_call(table, BH_FIND, &all), BH_OK);
+        before = faults();
+        check_status(bh_find(table, all.keys, LOOKUPS, values, all.outcomes), BH_OK);
+        taken = faults() - before;
+        printf("design %d: %llu faults of %d pages\n", design, (unsigned long long)taken,
+               ANSWER_BYTES / PAGE);
+        check(TEST_SANITIZER || taken <= ANSWER_BYTES / PAGE + FAULTS_OF_OTHERS,
+              "%d pages of answers take %llu faults", ANSWER_BYTES / PAGE,
+              (unsigned long long)taken);
+        for (uint64_t i = 0; i < LOOKUPS; i++) {
+            check((values[i] != 0) == (i < LOOKUPS / 2), "key %llu has the value %llu",
+                  (unsigned long long)i, (unsigned long long)values[i]);
+        }
+        check(munmap(values, ANSWER_BYTES) == 0, "memory is not given back");
+        bh_table_destroy(table);
+    }
+    batch_free(&all);
+    bh_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_tables),
         cmocka_unit_test(refused_memory),
+        cmocka_unit_test(fresh_answers),
     };
 
     return test_target_runs() ? test_exit_status(cmocka_run_group_tests(tests, NULL, NULL))
