@@ -53,7 +53,7 @@ typedef struct lane {
     DY(op) op;
     bh_region region;
     DY(sender) sender;
-    DY(sent) sent;
+    DY(leaver) from;
 } lane;
 
 /* Copies a line as a GPU may see it: some words before others. */
@@ -124,13 +124,13 @@ static bool step_ways(scene *s, lane *l)
         l->has_room = !DY(full)(meta);
         return false;
     case 2: copy_line(s, l, l->sender.places.home); return l->copy[0] != l->sender.home_meta;
-    case 3: return !DY(find_way)(&s->slice, copied(l), &l->sender, l->has_room, &l->sent);
+    case 3: return !DY(find_way)(&s->slice, copied(l), &l->sender, l->has_room, &l->from);
     default:
-        if (DY(send_there)(&s->slice, &l->sender, &l->sent) == BH_DY_MOVED) {
+        if (DY(go_way)(&s->slice, &l->from, &l->sender) == BH_DY_MOVED) {
             s->state[l->at] = INSERTED;
-            s->went_home += !l->sent.guest;
-            s->became_guest += l->sent.slot == SLOTS;
-            s->left_home += l->sent.guest && l->sent.slot < SLOTS;
+            s->went_home += !l->from.guest;
+            s->became_guest += l->from.slot == SLOTS;
+            s->left_home += l->from.guest && l->from.slot < SLOTS;
             return true;
         }
         l->phase = 0;

@@ -28,14 +28,15 @@
 #define BH_DY_BUCKET_SLOTS BH_DY_SLOTS(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 #define BH_DY_BUCKET_BYTES BH_DY_BUCKET(BH_KEY_BYTES, BH_VALUE_BYTES, BH_APART)
 
-/* A pair that may leave its slot. Its bucket has been seen with `meta`. */
+/* A pair that may leave its slot, and where it could go. Its bucket has been seen with `meta`. */
 typedef struct BH_DY(leaver) {
     uint64_t line;
     uint64_t meta;
-    uint64_t to;      /* its other bucket; 0: it is a guest, or its slot is noted as claimed */
+    uint64_t to;      /* its other bucket, or its home if it is a guest; 0: it stays */
     uint64_t to_meta; /* as it was seen */
     BH_KEY key;
     uint32_t slot;
+    int guest; /* it becomes a guest */
 } BH_DY(leaver);
 
 /* The other bucket of a pair in a bucket, 0 where the pair is not a resident. */
@@ -55,10 +56,11 @@ BH_FN uint32_t BH_DY(may_leave)(const bh__slice *slice, uint64_t meta)
     return bh_dy_maybe_residents(meta, BH_DY_BUCKET_SLOTS) & ~bh_dy_noted(slice, meta);
 }
 
-/* Looks where the pair in a slot could go. Answers whether there is room. */
+/* Looks where the pair in a slot could go, if it is a resident. Answers whether there is room. */
 BH_FN int BH_DY(look_to)(const bh__slice *slice, BH_DY(leaver) *p)
 {
     p->to = 0;
+    p->guest = 1;
     if (p->slot < BH_DY_BUCKET_SLOTS && (BH_DY(may_leave)(slice, p->meta) >> p->slot & 1))
         p->to = BH_DY(other_of)((const bh_dy_geometry *)slice->geometry, p->line, p->key);
     if (!p->to)
@@ -73,17 +75,23 @@ BH_FN void BH_DY(give_up)(uint64_t line, uint32_t slot, int guest)
     (void)bh_take64(bh_dy_at(line), 0 - bh_dy_slot_bits(slot, BH_DY_BUCKET_SLOTS, guest));
 }
 
-/* Claims the slot of a place for another key, a guest there or not. The pair in it will have gone to its other bucket. */
-BH_FN int BH_DY(claim_place)(const bh__slice *slice, const BH_DY(leaver) *p, BH_KEY key, int guest)
+/* Which counter at its home counts a key as a guest. */
+BH_FN uint32_t BH_DY(counter_of)(const bh__slice *slice, BH_KEY key)
 {
-    const uint64_t noted = bh_dy_note(slice, p->meta, key, p->slot, BH_DY_BUCKET_SLOTS);
-    const uint32_t counter =
-        bh_dy_places_of((const bh_dy_geometry *)slice->geometry, p->key, BH_DY_BUCKET_BYTES)
-            .counter;
+    return bh_dy_places_of((const bh_dy_geometry *)slice->geometry, key, BH_DY_BUCKET_BYTES)
+        .counter;
+}
+
+/* Claims the slot of a pair, which will go away, for another key, a guest there or not. `counter` is the pair's. */
+BH_FN int BH_DY(claim_place)(const bh__slice *slice, const BH_DY(leaver) *p, uint32_t counter,
+                             BH_KEY key, int guest)
+{
+    const uint64_t without = p->meta & ~bh_dy_slot_bits(p->slot, BH_DY_BUCKET_SLOTS, 1);
+    const uint64_t noted = bh_dy_note(slice, without, key, p->slot, BH_DY_BUCKET_SLOTS) |
+                           bh_dy_slot_bits(p->slot, BH_DY_BUCKET_SLOTS, guest);
 
     return bh_swap_if64(bh_dy_at(p->line), p->meta,
-                        bh_dy_count_up(noted, counter) |
-                            bh_dy_slot_bits(p->slot, BH_DY_BUCKET_SLOTS, guest));
+                        p->guest ? bh_dy_count_up(noted, counter) : noted);
 }
 
 /* An element on its way. */
@@ -110,12 +118,12 @@ BH_FN void BH_DY(renounce)(const BH_DY(sender) *s)
 }
 
 /* Claims the slot of a pair in one of the element's buckets for it; `guest`: in its other bucket. */
-BH_FN int BH_DY(claim_for)(const bh__slice *slice, const BH_DY(leaver) *from,
+BH_FN int BH_DY(claim_for)(const bh__slice *slice, const BH_DY(leaver) *from, uint32_t counter,
                            const BH_DY(sender) *s, int guest)
 {
     if (guest && !BH_DY(announce)(slice, s))
         return 0;
-    if (BH_DY(claim_place)(slice, from, s->key, guest))
+    if (BH_DY(claim_place)(slice, from, counter, s->key, guest))
         return 1;
     if (guest)
         BH_DY(renounce)(s);
@@ -128,20 +136,23 @@ BH_FN bh_dy_moved BH_DY(replace)(const bh__slice *slice, const BH_DY(leaver) *fr
                                  const BH_DY(sender) *s, int guest)
 {
     const BH_VALUE value = BH_DY(own_value)(from->line, from->slot);
+    const uint32_t counter = BH_DY(counter_of)(slice, from->key);
     uint32_t slot;
 
-    if (!BH_DY(claim_slot)(slice, from->to, from->to_meta, from->key, 1, &slot))
+    if (!BH_DY(claim_slot)(slice, from->to, from->to_meta, from->key, from->guest, &slot))
         return BH_DY_BUSY;
-    if (!BH_DY(claim_for)(slice, from, s, guest)) {
-        BH_DY(give_up)(from->to, slot, 1);
+    if (!BH_DY(claim_for)(slice, from, counter, s, guest)) {
+        BH_DY(give_up)(from->to, slot, from->guest);
         return BH_DY_STALE;
     }
+    if (!from->guest)
+        bh_dy_count_guest(from->to, counter, 1);
     BH_DY(set_pair)(from->to, slot, from->key, value);
     BH_DY(set_pair)(from->line, from->slot, s->key, s->value);
     return BH_DY_MOVED;
 }
 
-/* The same where the pair in `from` takes the place of one in its other bucket, which goes where there is room. */
+/* The same where the pair in `from` takes the place of one in its other bucket, which goes where there is room. Both are residents. */
 BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver) *from,
                                       const BH_DY(leaver) *next, const BH_DY(sender) *s, int guest)
 {
@@ -151,12 +162,12 @@ BH_FN bh_dy_moved BH_DY(replace_both)(const bh__slice *slice, const BH_DY(leaver
 
     if (!BH_DY(claim_slot)(slice, next->to, next->to_meta, next->key, 1, &slot))
         return BH_DY_BUSY;
-    if (!BH_DY(claim_place)(slice, next, from->key, 1)) {
+    if (!BH_DY(claim_place)(slice, next, BH_DY(counter_of)(slice, next->key), from->key, 1)) {
         BH_DY(give_up)(next->to, slot, 1);
         return BH_DY_BUSY;
     }
     BH_DY(set_pair)(next->to, slot, next->key, next_value);
-    if (!BH_DY(claim_for)(slice, from, s, guest)) {
+    if (!BH_DY(claim_for)(slice, from, BH_DY(counter_of)(slice, from->key), s, guest)) {
         BH_DY(give_up)(next->line, next->slot, 1);
         return BH_DY_STALE;
     }
@@ -185,18 +196,10 @@ BH_FN bh_dy_moved BH_DY(take_room)(const bh__slice *slice, const BH_DY(sender) *
     return BH_DY_MOVED;
 }
 
-/* What goes where, so that an element's key can be inserted: a pair of its home, whose slot the key gets, or the key itself. */
-typedef struct BH_DY(sent) {
-    uint64_t to;
-    uint64_t to_meta; /* as it was seen: not full */
-    uint32_t slot;    /* of the pair at home; BH_DY_BUCKET_SLOTS: it is the key */
-    int guest;        /* it becomes a guest */
-} BH_DY(sent);
-
 /* Finds one of some `guests` of a bucket that has room at home or, if there is none, one of its `residents` that has room in its other
  * bucket. Both are slots, as bits; `copy` is a copy of the bucket. */
 BH_FN int BH_DY(find_leaver)(const bh_dy_geometry *geometry, uint64_t line, uint64_t copy,
-                             uint32_t guests, uint32_t residents, BH_DY(sent) *sent)
+                             uint32_t guests, uint32_t residents, BH_DY(leaver) *from)
 {
     uint32_t first, i;
     int found = 0;
@@ -204,7 +207,7 @@ BH_FN int BH_DY(find_leaver)(const bh_dy_geometry *geometry, uint64_t line, uint
     for (first = 0; first < BH_DY_BUCKET_SLOTS; first += BH_SENDS_ASKED) {
         uint64_t to[BH_SENDS_ASKED], meta[BH_SENDS_ASKED];
 
-        if (found && !(sent->guest && guests >> first))
+        if (found && !(from->guest && guests >> first))
             break;
         for (i = 0; i < BH_SENDS_ASKED; i++) {
             const BH_KEY key = BH_DY(own_key)(
@@ -221,12 +224,12 @@ BH_FN int BH_DY(find_leaver)(const bh_dy_geometry *geometry, uint64_t line, uint
         for (i = 0; i < BH_SENDS_ASKED; i++) {
             const int is_guest = guests >> (first + i) & 1;
 
-            if (!BH_DY(full)(meta[i]) && (!found || (sent->guest && is_guest))) {
+            if (!BH_DY(full)(meta[i]) && (!found || (from->guest && is_guest))) {
                 found = 1;
-                sent->slot = first + i;
-                sent->to = to[i];
-                sent->to_meta = meta[i];
-                sent->guest = !is_guest;
+                from->slot = first + i;
+                from->to = to[i];
+                from->to_meta = meta[i];
+                from->guest = !is_guest;
             }
         }
     }
@@ -244,9 +247,10 @@ BH_FN int BH_DY(is_without_copy)(const bh__slice *slice, uint64_t copy, BH_KEY k
 }
 
 /* Finds what goes where, for an element whose home, of which `copy` is a copy, is full; `has_room`: its other bucket is not. A guest goes
- * home rather than that the key becomes one, and that rather than that a resident does. */
+ * home rather than that the key becomes one, and that rather than that a resident does. It is the key where from->slot is
+ * BH_DY_BUCKET_SLOTS. */
 BH_FN int BH_DY(find_way)(const bh__slice *slice, uint64_t copy, const BH_DY(sender) *s,
-                          int has_room, BH_DY(sent) *sent)
+                          int has_room, BH_DY(leaver) *from)
 {
     const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
     const uint32_t guests = BH_DY(may_send_home)(slice, s->home_meta)
@@ -255,57 +259,25 @@ BH_FN int BH_DY(find_way)(const bh__slice *slice, uint64_t copy, const BH_DY(sen
                                 : 0;
     const uint32_t residents = has_room ? 0 : BH_DY(may_leave)(slice, s->home_meta);
 
+    from->line = s->places.home;
+    from->meta = s->home_meta;
     if ((guests | residents) &&
-        BH_DY(find_leaver)(geometry, s->places.home, copy, guests, residents, sent))
+        BH_DY(find_leaver)(geometry, s->places.home, copy, guests, residents, from)) {
+        from->key = BH_DY(own_key)(copy, from->slot);
         return 1;
-    sent->slot = BH_DY_BUCKET_SLOTS;
-    sent->to = s->places.other;
-    sent->to_meta = has_room ? bh_peek64(bh_dy_at(sent->to)) : ~0ull;
-    sent->guest = 1;
-    return !BH_DY(full)(sent->to_meta);
+    }
+    from->slot = BH_DY_BUCKET_SLOTS;
+    from->guest = 1;
+    from->to_meta = has_room ? bh_peek64(bh_dy_at(s->places.other)) : ~0ull;
+    return !BH_DY(full)(from->to_meta);
 }
 
-/* The meta word of home behind that: the key is in the slot of the pair that has gone, or has its mark there; who becomes a guest is
- * counted. `counter` is that of what goes. */
-BH_FN uint64_t BH_DY(home_after)(const bh__slice *slice, const BH_DY(sender) *s,
-                                 const BH_DY(sent) *sent, uint32_t counter)
+/* Does what find_way has found. Answers MOVED where that could be done. */
+BH_FN bh_dy_moved BH_DY(go_way)(const bh__slice *slice, const BH_DY(leaver) *from,
+                                const BH_DY(sender) *s)
 {
-    uint64_t meta = s->home_meta;
-
-    if (sent->slot < BH_DY_BUCKET_SLOTS) {
-        meta &= ~bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 1);
-        meta = bh_dy_note(slice, meta, s->key, sent->slot, BH_DY_BUCKET_SLOTS) |
-               bh_dy_slot_bits(sent->slot, BH_DY_BUCKET_SLOTS, 0);
-    } else {
-        meta = bh_dy_mark(slice, meta, s->key, BH_DY_BUCKET_SLOTS);
-    }
-    return sent->guest ? bh_dy_count_up(meta, counter) : meta;
-}
-
-/* Does what find_way has found: claims the slot where it goes, then home. Answers BUSY where one of them has changed. */
-BH_FN bh_dy_moved BH_DY(send_there)(const bh__slice *slice, const BH_DY(sender) *s,
-                                    const BH_DY(sent) *sent)
-{
-    const bh_dy_geometry *geometry = (const bh_dy_geometry *)slice->geometry;
-    const uint64_t home = s->places.home;
-    const int leaves = sent->slot < BH_DY_BUCKET_SLOTS;
-    const BH_KEY key = leaves ? BH_DY(own_key)(home, sent->slot) : s->key;
-    const BH_VALUE value = leaves ? BH_DY(own_value)(home, sent->slot) : s->value;
-    const uint32_t counter = bh_dy_places_of(geometry, key, BH_DY_BUCKET_BYTES).counter;
-    uint32_t slot;
-
-    if (!BH_DY(claim_slot)(slice, sent->to, sent->to_meta, key, sent->guest, &slot))
-        return BH_DY_BUSY;
-    if (!bh_swap_if64(bh_dy_at(home), s->home_meta, BH_DY(home_after)(slice, s, sent, counter))) {
-        BH_DY(give_up)(sent->to, slot, sent->guest);
-        return BH_DY_BUSY;
-    }
-    if (!sent->guest)
-        bh_dy_count_guest(sent->to, counter, 1);
-    BH_DY(set_pair)(sent->to, slot, key, value);
-    if (leaves)
-        BH_DY(set_pair)(home, sent->slot, s->key, s->value);
-    return BH_DY_MOVED;
+    return from->slot < BH_DY_BUCKET_SLOTS ? BH_DY(replace)(slice, from, s, 0)
+                                           : BH_DY(take_room)(slice, s, from->to_meta);
 }
 
 #undef BH_DY

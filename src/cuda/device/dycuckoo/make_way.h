@@ -107,7 +107,7 @@ BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, BH_D
                               int busy, int known)
 {
     const uint64_t copy = (uint64_t)(uintptr_t)place, home = s->places.home;
-    BH_DY(sent) sent = {};
+    BH_DY(leaver) from = {};
     int has_room = 0;
     uint64_t meta;
 
@@ -133,9 +133,9 @@ BH_FN bh_dy_moved BH_DY(send)(const bh__slice *slice, unsigned char *place, BH_D
         if (looks && bh_read64(place) != s->home_meta)
             busy = 0;
     }
-    if (!busy || !BH_DY(find_way)(slice, copy, s, has_room, &sent))
+    if (!busy || !BH_DY(find_way)(slice, copy, s, has_room, &from))
         return BH_DY_FULL;
-    return BH_DY(send_there)(slice, s, &sent);
+    return BH_DY(go_way)(slice, &from, s) == BH_DY_MOVED ? BH_DY_MOVED : BH_DY_BUSY;
 }
 
 __global__ void __launch_bounds__(BH_CUDA_BLOCK, BH_SENDS_BLOCKS)
