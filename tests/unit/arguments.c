@@ -117,6 +117,8 @@ static void table_options_out_of_range(void **state)
             options.max_fill = default_max ? 0 : max_fill;
             options.min_fill = limit - 0.001;
             check_create(&options, BH_OK, "min_fill just below its limit");
+            options.min_fill = (double)(int64_t)(limit * 1e6 + 0.5) / 1e6; // as %g prints it
+            check_create(&options, BH_OK, "min_fill as the sentence says its limit");
             options.min_fill = limit + 0.001;
             check_create(&options, BH_ERR_ARGUMENT, "min_fill just above its limit");
         }

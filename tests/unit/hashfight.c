@@ -1090,6 +1090,52 @@ static void a_spare_block_is_no_hindrance(void **state)
     batch_free(&all);
 }
 
+/* As many keys as `capacity` says fit in the memory that the empty table takes, by calls of any size: also where a generation got
+ * a block that is far too large for it. */
+static void capacity_in_a_budget(void **state)
+{
+    static const uint64_t calls[][2] = {
+        {25000, 1}, {9000, 1000}, {9000, 16000}, {1000, 1000}, {700, 300}};
+    const uint64_t n = 25000;
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        for (size_t c = 0; c < TEST_COUNT(calls); c++) {
+            const test_widths widths = test_all_widths[w];
+            bh_table_options options = fight_options(widths, n);
+            bh_table *table = table_with(context, &options);
+            uint64_t part = calls[c][0];
+
+            set_budget(&options, table_stats(table).bytes_total);
+            bh_table_destroy(table);
+            table = table_with(context, &options);
+            for (uint64_t first = 0; first < n; first += part, part = calls[c][1]) {
+                batch all = numbered(widths, first, n - first < part ? n - first : part);
+                check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+                batch_free(&all);
+            }
+            check_holds(table, widths, 0, n, 0);
+            bh_table_destroy(table);
+        }
+    }
+}
+
+/* What was reserved is what the table says that it holds, also where the block that is there is large enough already. */
+static void reserved_little_by_little(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        bh_table *table = fight_table(test_all_widths[w]);
+
+        for (uint64_t keys = 600; keys < 3000; keys += 50) {
+            check_status(bh_reserve(table, keys), BH_OK);
+            check(table_stats(table).max_keys >= keys, "%llu keys instead of %llu",
+                  (unsigned long long)table_stats(table).max_keys, (unsigned long long)keys);
+        }
+        bh_table_destroy(table);
+    }
+}
+
 /* Budgets of a few pages: a table keeps to them from its creation on, or is not made. */
 static void smallest_budgets(void **state)
 {
@@ -1412,6 +1458,8 @@ int main(void)
         cmocka_unit_test(peak_of_a_build),
         cmocka_unit_test(budgets),
         cmocka_unit_test(a_spare_block_is_no_hindrance),
+        cmocka_unit_test(capacity_in_a_budget),
+        cmocka_unit_test(reserved_little_by_little),
         cmocka_unit_test(smallest_budgets),
         cmocka_unit_test(refused_requests),
         cmocka_unit_test(as_many_generations_as_can_be),

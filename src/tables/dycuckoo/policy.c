@@ -51,7 +51,7 @@ static int choose_options(bh_table *table)
         o->min_fill = BH_DY_DEFAULT_MIN_FILL < BH_DY_MARGIN * o->max_fill * d / (d + 1)
                           ? BH_DY_DEFAULT_MIN_FILL
                           : BH_DY_MARGIN * o->max_fill * d / (d + 1);
-    if (!(o->min_fill <= o->max_fill * d / (d + 1))) {
+    if (!bh__fill_is_at_most(&o->min_fill, o->max_fill * d / (d + 1))) {
         bh__fail(BH_ERR_ARGUMENT,
                  "min_fill is %g; with max_fill %g and %u subtables it must be at most %g, or a "
                  "table that has just grown would be too empty",

@@ -289,8 +289,14 @@ bh_status bh__hf_make_spare(bh__hf_table *t, uint64_t keys)
     if (!bh__hf_make_plan(&t->table, keys, bh__hf_payload_most(&t->table), &p))
         return bh__fail(BH_ERR_ARGUMENT, "%llu keys are more than a table can address",
                         (unsigned long long)keys);
-    if (keys <= t->table.max_keys || t->spare.committed >= p.bytes)
+    if (keys <= t->table.max_keys)
         return BH_OK;
+    if (t->spare.memory && t->spare.committed >= p.bytes) {
+        t->spare_keys = keys;
+        t->spare_slots = bh__hf_slots(&t->table, &p.g);
+        bh__hf_publish(t);
+        return BH_OK;
+    }
     status = make_block(t, p.bytes, 0, &block, &was_spare);
     if (status)
         return status;

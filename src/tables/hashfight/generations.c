@@ -261,6 +261,9 @@ uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, b
         status = merge(t, first, keys, tried);
         if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)
             status = merge(t, large, keys, tried);
+        /* All in one take the least memory in the end: a budget may have room for that alone. */
+        if (status && first > 0)
+            status = merge(t, 0, keys, tried);
         if (!status) {
             t->table.grows += t->table.slots > slots;
             return tried;

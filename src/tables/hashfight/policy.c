@@ -71,7 +71,7 @@ static int choose_options(bh_table *table)
     }
     if (o->min_fill == 0)
         o->min_fill = DEFAULT_MIN_SHARE * fill;
-    if (!(o->min_fill <= 0.75 * fill)) {
+    if (!bh__fill_is_at_most(&o->min_fill, 0.75 * fill)) {
         bh__fail(BH_ERR_ARGUMENT,
                  "min_fill is %g; with hashfight.slots_per_key %g it must be at "
                  "most %g, or a table that was just built would be too empty",

@@ -55,7 +55,7 @@ static bh_status choose_options(bh_table *table)
                         o->max_fill);
     if (o->min_fill == 0)
         o->min_fill = o->max_fill / 4;
-    if (!(o->min_fill <= o->max_fill / 2))
+    if (!bh__fill_is_at_most(&o->min_fill, o->max_fill / 2))
         return bh__fail(
             BH_ERR_ARGUMENT,
             "min_fill is %g; with max_fill %g it must be at most %g, or a table that has "
