@@ -252,9 +252,11 @@ static void parse_options(int argc, char **argv, struct options *options)
     options->files = argv + optind;
     options->file_count = argc - optind;
     check_kind(options);
-    if ((options->histogram || options->least > 0) && options->output == NULL)
+    if ((options->histogram || options->least > 0 || options->sort) && options->output == NULL)
         fail_usage("--%s: is about what --output gets; add --output OUT",
-                   options->histogram ? "histogram" : "min-count");
+                   options->histogram ? "histogram"
+                   : options->sort    ? "sort"
+                                      : "min-count");
     if (options->output != NULL && *options->output == '\0')
         fail_usage("--output: the name is empty; see bulkhash count --help");
 }
@@ -589,8 +591,9 @@ static void count_keys(struct counter *counter, bool on_cores)
 
 /* ----------------------------------------- the end ---------------------------------------- */
 
+/* What has been counted, and how many lines of it were written where that is not plain. */
 static void print_summary(const struct counter *counter, const struct options *options,
-                          double seconds)
+                          uint64_t written, double seconds)
 {
     const struct counts *counts = &counter->counts;
 
@@ -599,6 +602,10 @@ static void print_summary(const struct counter *counter, const struct options *o
         fprintf(stderr, "%" PRIu32 "-mers", options->k);
     else
         fputs(counter->source->noun, stderr);
+    if (options->k > 0 && counter->counted == 0)
+        fprintf(stderr, " (nowhere are there %" PRIu32 " letters A, C, G, T in a row)", options->k);
+    if (options->least > 1 && !options->histogram)
+        fprintf(stderr, ", %" PRIu64 " written", written);
     fprintf(stderr, ", %.1f M %s/s, %.3f s", (double)counter->counted / seconds * 1e-6,
             counter->source->noun, seconds);
     if (counts->table == NULL) {
@@ -624,10 +631,12 @@ static void counter_close(struct counter *counter)
     pthread_mutex_destroy(&counter->lock);
 }
 
-/* Brings the counts, or how many keys have each of them, into the output. */
-static void write_result(const struct counts *counts, const struct options *options,
-                         const struct result_format *format, struct output *output)
+/* Brings the counts, or how many keys have each of them, into the output; answers how many lines. */
+static uint64_t write_result(const struct counts *counts, const struct options *options,
+                             const struct result_format *format, struct output *output)
 {
+    uint64_t written;
+
     if (options->histogram) {
         struct counts histogram = {.context = counts->context, .threads = counts->threads};
         const struct result_format of_counts = {
@@ -635,12 +644,13 @@ static void write_result(const struct counts *counts, const struct options *opti
 
         histogram.table = result_histogram(counts, format, output);
         histogram.distinct = stats_of(histogram.table).keys;
-        result_write(&histogram, &of_counts, output);
+        written = result_write(&histogram, &of_counts, output);
         bh_table_destroy(histogram.table);
     } else {
-        result_write(counts, format, output);
+        written = result_write(counts, format, output);
     }
     output_commit(output);
+    return written;
 }
 
 static void open_source(struct source *source, const struct options *options)
@@ -673,6 +683,7 @@ int count_command(int argc, char **argv)
     struct source source;
     struct output output;
     struct counter counter = {.source = &source};
+    uint64_t written = 0;
 
     parse_options(argc, argv, &options);
 
@@ -693,9 +704,9 @@ int count_command(int argc, char **argv)
 
     if (options.output != NULL) {
         const struct result_format format = format_of(&source, &options);
-        write_result(&counter.counts, &options, &format, &output);
+        written = write_result(&counter.counts, &options, &format, &output);
     }
-    print_summary(&counter, &options, seconds);
+    print_summary(&counter, &options, written, seconds);
 
     counter_close(&counter);
     source_close(&source);

@@ -158,6 +158,7 @@ struct writer {
     pthread_cond_t turn_ended;
     uint64_t parts;   /* how many have been taken, */
     uint64_t written; /* and written */
+    uint64_t pairs;   /* of these */
     enum part_source from;
     struct exporter exporter; /* FROM_TABLE */
     void *keys;               /* FROM_SORTED_PAIRS */
@@ -233,7 +234,8 @@ static bool take_part(struct writer *writer, struct pair *pairs, uint64_t *turn,
 
 /* Brings the bytes of a part into the file. Only where the parts are to be in order must one wait for
  * those before it, and then only until their lengths are known. */
-static void write_part(struct writer *writer, uint64_t turn, const char *bytes, size_t length)
+static void write_part(struct writer *writer, uint64_t turn, uint64_t pairs, const char *bytes,
+                       size_t length)
 {
     uint64_t place;
 
@@ -244,6 +246,7 @@ static void write_part(struct writer *writer, uint64_t turn, const char *bytes, 
     if (!has_place)
         output_write(writer->output, bytes, length);
     writer->written++;
+    writer->pairs += pairs;
     pthread_cond_broadcast(&writer->turn_ended);
     pthread_mutex_unlock(&writer->lock);
     if (has_place)
@@ -263,7 +266,7 @@ static void write_parts(void *argument)
         size_t length;
         const char *bytes = write_pairs(space->text, space->pairs, count, writer->format, &length);
 
-        write_part(writer, turn, bytes, length);
+        write_part(writer, turn, count, bytes, length);
     }
     free(space);
 }
@@ -359,10 +362,11 @@ bh_table *result_histogram(const struct counts *counts, const struct result_form
     return histogram;
 }
 
-void result_write(const struct counts *counts, const struct result_format *format,
-                  struct output *output)
+uint64_t result_write(const struct counts *counts, const struct result_format *format,
+                      struct output *output)
 {
     struct writer *writer = writer_open(counts, format, output);
+    uint64_t pairs;
 
     if (format->is_npy) {
         char header[npy_pair_header_bytes];
@@ -373,5 +377,7 @@ void result_write(const struct counts *counts, const struct result_format *forma
     if (format->is_sorted && writer->from == FROM_TABLE)
         sort_pairs(writer);
     threads_run(counts->threads, write_parts, writer);
+    pairs = writer->pairs;
     writer_close(writer);
+    return pairs;
 }

@@ -36,8 +36,8 @@ struct result_format {
 bh_table *result_histogram(const struct counts *counts, const struct result_format *format,
                            struct output *output);
 
-/* Writes the counts. */
-void result_write(const struct counts *counts, const struct result_format *format,
-                  struct output *output);
+/* Writes the counts; answers how many. */
+uint64_t result_write(const struct counts *counts, const struct result_format *format,
+                      struct output *output);
 
 #endif

@@ -9,12 +9,14 @@ int main(void)
     bh_table *table = NULL;
 
     bh_table_options_init(&options, 4, 4, 1000); /* 4-byte keys, 4-byte values, room for 1,000 */
-    if (bh_context_create("cpu", NULL, &context) || bh_table_create(context, &options, &table) ||
-        bh_insert(table, keys, values, 3, NULL) || bh_find(table, keys, 3, found, NULL))
+    int failed = bh_context_create("cpu", NULL, &context) ||
+                 bh_table_create(context, &options, &table) ||
+                 bh_insert(table, keys, values, 3, NULL) || bh_find(table, keys, 3, found, NULL);
+    if (failed)
         fprintf(stderr, "%s\n", bh_error_detail());
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && !failed; i++)
         printf("%u -> %u\n", keys[i], found[i]);
     bh_table_destroy(table);
     bh_context_destroy(context);
-    return 0;
+    return failed;
 }

@@ -171,7 +171,8 @@ bh_status bh_context_get_info(const bh_context *context, bh_context_info *info)
     bh_status status;
 
     if (!context || !info)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_context_get_info: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_context_get_info: %s is NULL",
+                        !context ? "context" : "info");
     status = bh__check_struct(&bh__context_info_struct, info);
     if (status)
         return status;

@@ -236,7 +236,10 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
     if (table)
         *table = NULL;
     if (!context || !options || !table)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_table_create: %s is NULL",
+                        !context   ? "context"
+                        : !options ? "options"
+                                   : "table");
     backend = context->backend;
     memset(&asked, 0, sizeof asked);
     asked.backend = backend;
@@ -305,7 +308,10 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
     bh_status status;
 
     if (!table || !cursor || !count)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_export: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_export: %s is NULL",
+                        !table    ? "table"
+                        : !cursor ? "cursor"
+                                  : "count");
     *count = 0;
     if (room && !keys)
         return bh__fail(BH_ERR_ARGUMENT, "bh_export: keys is NULL and room is not 0");
@@ -342,7 +348,8 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     bh_status status;
 
     if (!table || !stats)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: %s is NULL",
+                        !table ? "table" : "stats");
     status = bh__check_struct(&bh__table_stats_struct, stats);
     if (status)
         return status;
@@ -378,7 +385,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 bh_status bh_save(bh_table *table, const char *path)
 {
     if (!table || !path)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_save: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_save: %s is NULL", !table ? "table" : "path");
     return bh__fail(BH_ERR_UNSUPPORTED, "this version does not write snapshots");
 }
 
@@ -389,6 +396,9 @@ bh_status bh_load(bh_context *context, const char *path, const bh_table_options 
     if (table)
         *table = NULL;
     if (!context || !path || !table)
-        return bh__fail(BH_ERR_ARGUMENT, "bh_load: a pointer is NULL");
+        return bh__fail(BH_ERR_ARGUMENT, "bh_load: %s is NULL",
+                        !context ? "context"
+                        : !path  ? "path"
+                                 : "table");
     return bh__fail(BH_ERR_UNSUPPORTED, "this version does not read snapshots");
 }

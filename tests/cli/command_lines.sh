@@ -81,7 +81,7 @@ for ((round = 0; round < 150; round++)); do
         [[ -n $k ]] || status=2
     fi
     if ((RANDOM % 2)); then
-        sorted=1
+        sorted=1 output_only=1
         add_option s --sort
     fi
     if ((RANDOM % 2)); then

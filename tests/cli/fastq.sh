@@ -41,6 +41,10 @@ letters AC 2 CG 1 GG 1 GT 1 | expect_file 'a pipe' out.tsv
 
 # Counts that are too small; how many keys have a count.
 letters AC 2 | check 'at least 2' -k 2 --min-count 2 plain.fq
+grep -q '^4 distinct of 5 2-mers, 1 written, ' "$err" || failed "summary of what was written: $(cat "$err")"
+expect_success "$BULKHASH" count -k 5 plain.fq
+grep -q '^0 distinct of 0 5-mers (nowhere are there 5 letters A, C, G, T in a row), ' "$err" ||
+    failed "summary of nothing: $(cat "$err")"
 check 'at least 3' -k 2 -m 3 plain.fq </dev/null
 letters 1 3 2 1 | check 'a histogram' -k 2 --histogram plain.fq
 letters 2 1 | check 'a histogram from 2 on' -k 2 -H -m 2 plain.fq
@@ -87,6 +91,7 @@ expect_sentence 1 'missing.fq: cannot be opened' -k 2 plain.fq missing.fq
 expect_sentence 1 'reads.fa: is the input file' -k 2 plain.fq reads.fa -o reads.fa
 expect_sentence 2 'min-count: .*add --output' -k 2 plain.fq --min-count 2
 expect_sentence 2 'histogram: .*add --output' -k 2 plain.fq --histogram
+expect_sentence 2 'sort: .*add --output' -k 2 plain.fq --sort
 expect_sentence 2 "min-count: '0' is not" -k 2 plain.fq --min-count 0 -o x.tsv
 expect_sentence 2 "min-count: '4294967297' is not" -k 2 plain.fq -m 4294967297 -o x.tsv
 mkdir folder
