@@ -43,6 +43,8 @@ SHORT_PEERS = (("libcuckoo", "libcuckoo"), ("absl prefetch", "absl, look-ahead")
 # And of jobs.jsonl: which jobs, in words, and which engines.
 SHORT_JOBS = (("join-unique", "join 10 M rows with 30 M, unique keys"),
               ("group-sum-count-min", "sum, count and minimum of 30 M rows by 1 M keys"),
+              ("count-zipf", "count 20 M numbers in a file, Zipf's law"),
+              ("count-distinct", "count 20 M numbers in a file, all different"),
               ("kmers-reads", "count the 31-mers of 400,000 reads"))
 ENGINES = (("duckdb", "DuckDB"), ("polars", "Polars"), ("pandas", "pandas"), ("numpy", "NumPy"),
            ("jellyfish", "jellyfish"))

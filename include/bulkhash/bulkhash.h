@@ -253,7 +253,7 @@ typedef struct bh_table_options {
     bh_duplicates duplicates;
     uint32_t key_bytes;   /* 4 or 8 */
     uint32_t value_bytes; /* 0, 4 or 8; 0: a set */
-    uint64_t capacity;    /* the table holds this many keys without growth */
+    uint64_t capacity;    /* keys held without growth; 3 * 10^10 and more can be asked for */
     /* Budgets for the memory that the table keeps; 0: no limit. While a subtable moves to larger memory,
      * or memory is reserved for an empty table, the old memory is there besides. */
     uint64_t max_device_bytes;
@@ -272,7 +272,7 @@ typedef struct bh_table_options {
      * Default: 0.85. In the middle of a round of doublings it grows sooner, at 7/8 of max_fill or a
      * little more, unless growth is refused: see docs/decisions/0005. */
     double max_fill;
-    uint64_t seed; /* of the hash, where seed_fixed is not 0; else the seed is random */
+    uint64_t seed; /* of the hash where seed_fixed is not 0; else ignored: it is random */
     uint32_t seed_fixed;
     bh_schedule schedule;
     /* Options for experiments (bulkhash/experimental.h); NULL: none. bh_table_create() copies them. */
@@ -284,8 +284,8 @@ typedef struct bh_table_options {
     /*
      * BH_HASHFIGHT: for a table that one call fills and others look up.
      *
-     *   - An insert into an empty table builds it in place, about as fast as BH_DYCUCKOO fills a reserved
-     *     table. With the defaults a lookup touches 1.0 to 1.3 lines.
+     *   - An insert into an empty table builds it in place, on cores 1.2 to 1.6 times as fast as BH_DYCUCKOO
+     *     fills a reserved table, on a GPU as fast. With the defaults a lookup touches 1.0 to 1.3 lines.
      *   - Every other call that changes something is sorted by key, and then holds the table alone, a
      *     part of some million elements at a time. Equal keys take effect in index order, whatever
      *     `duplicates` says.
@@ -306,8 +306,8 @@ typedef struct bh_table_options {
                                  instead of another round; default 32. At most 16 rounds are made */
     } hashfight;
     /*
-     * BH_DACHASH: for calls that search, insert, update and erase all at once, and for tables whose pairs
-     * are to stay where they are.
+     * BH_DACHASH: for tables whose pairs are to stay where they are, and on a GPU for calls of fewer than some two
+     * million elements that search, insert, update and erase all at once.
      *
      *   - A bucket is a chain of nodes. Nobody moves pairs but growth, shrinking and bh_compact(), so
      *     lookups wait for no writer, and a new key needs no search for a place.
@@ -323,8 +323,8 @@ typedef struct bh_table_options {
         uint32_t reserved; /* 0 */
     } dachash;
     /*
-     * BH_STADIUM: for lookups of which many are of absent keys, and for tables that are to be filled to the
-     * last slots.
+     * BH_STADIUM: for tables that are larger than a GPU's memory, or are to be filled to the last slots; and on a
+     * GPU for lookups of 8+8-byte pairs most of which are absent. On cores BH_DYCUCKOO is faster.
      *
      *   - A board has a ticket of a few bits for each slot, which says whether the slot is taken and has
      *     some bits of its key's hash. Most lookups of absent keys read the board alone, which is a ninth of
@@ -391,12 +391,15 @@ BH_API void bh_table_destroy(bh_table *table);
 /* ------------------------------------------------------------------------------------------
  * 4. Batches
  *
- * Each call does the same to n keys, or what ops[i] says to each. What holds for all of them:
+ * Each call does the same to n keys, or what ops[i] says to each. Arguments come in this order: what goes
+ * in, n, what comes out. (Values go in both ways in bh_find_or_insert() and bh_apply(), which have them
+ * before n.) What holds for all of them:
  *
  * table     not NULL.
  * keys      n keys of key_bytes each, aligned to key_bytes; NULL only when n is 0.
  * values    n values of value_bytes each, aligned to value_bytes. NULL is allowed when value_bytes or n
  *           is 0, and in bh_find() and bh_reduce() as said there.
+ *           Where value_bytes is 0 an array is neither read nor written.
  * n         any 64-bit number; 0 is BH_OK whatever the arrays are.
  * outcomes  receives n bytes, a bh_outcome each; may be NULL.
  *
@@ -439,11 +442,13 @@ BH_API void bh_table_destroy(bh_table *table);
  *     BH_ERR_MEMORY. The table stays whole and usable; a call with just the elements that were not
  *     done resumes.
  *   - A table with fewer keys than max_fill allows refuses none while less than 0.97 of its slots are
- *     occupied (0.95 with 4 slots in a bucket, 0.93 with 3; 0.95 times that while its subtables differ
+ *     occupied (0.95 with 4 slots in a bucket; 0.95 times that while its subtables differ
  *     in size), unless the seed is fixed and keys were chosen to collide.
- *   - Refusing keys costs about as much as placing them, also when the call is repeated. Above the fill
- *     just named BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them, with
- *     one look at a bucket for each key inserted and 16 for each key erased.
+ *   - Refusing keys costs about as much as placing them, also when the call is repeated. (In a table of
+ *     BH_STADIUM whose max_fill is above 0.97 it costs twice what looking up absent keys does, which is much
+ *     there: 15 to 50 us a key where all of 2^16 to 2^18 slots are taken.) Above the fill
+ *     of the point before BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them,
+ *     with one look at a bucket for each key inserted and 16 for each key erased.
  *
  * How long a call holds the table alone, while other calls wait
  *   - BH_DYCUCKOO, to place or refuse keys: for at most 40,960 looks at buckets at a time (on a GPU
