@@ -291,7 +291,8 @@ typedef struct bh_table_options {
      *     `duplicates` says.
      *   - Up to 512 new keys are kept in a buffer. When it is full, it is merged with the generations of
      *     similar size before it. So a table that grows by small calls moves its keys several times, and
-     *     a merge takes memory for the old pairs, the new ones and a copy.
+     *     a merge takes memory for the old pairs, the new ones and a copy. Near a budget each call of more new
+     *     keys than the buffer has room for may build the whole table anew.
      *   - The fill of what is built follows from slots_per_key (4+4 bytes: 0.85, 0.56, 0.50; 8+8: 0.79, 0.54,
      *     0.48). max_fill must be at least that, min_fill at most 0.75 of it; default half. Where slots_per_key
      *     is 0 and max_fill, of 0.48 and more, is less than the default's fill, there are as many slots as it asks for.

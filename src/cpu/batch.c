@@ -116,10 +116,10 @@ static const void *values_of(const bh__batch *batch, uint64_t first, uint32_t va
 }
 
 /*
- * Where answers go there may be pages that nobody has written yet. Values of keys that are absent stay, so answers of a group of keys
- * are read, chosen and written: a page would take two faults, and the second, which replaces the page of zeros that the first
+ * Where the answers of lookups go there may be pages that nobody has written yet. Of a group of keys that are not all found at once
+ * the answers are read, chosen and written: a page would take two faults, and the second, which replaces the page of zeros that the first
  * has put there, interrupts the processors of the other threads. So each page is written first, outside of the gate: 0 becomes 0, by
- * an instruction that compilers do not make a load of.
+ * an instruction that compilers do not make a load of. (Where no key is found that is a fault for each page too many.)
  */
 #define LEAST_PAGE 4096u
 
@@ -154,7 +154,7 @@ static int take_slice(call *c, worker *w)
     w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
     w->slice.listed = 0;
     w->slice.hints = 0;
-    if (w->slice.values_out)
+    if (w->slice.values_out && !b->ops && b->op == BH_FIND && !w->sorted)
         touch_pages(w->slice.values_out, (uint64_t)w->slice.count * o->value_bytes);
     return 1;
 }

@@ -26,8 +26,8 @@
  *
  * A thread is known by its presence (base/gate.h); one that has none is never favoured. While a call runs as tasks of an
  * executor nobody gets the bias: tasks may not wait at the gate, so they would hand back their slices. They do, as where
- * the gate is closed, when a thread gets it at the call's beginning, which did not look at the call any more when it took the gate; the
- * call ends that once its tasks have come back.
+ * the gate is closed, where a thread that held the gate looked for such calls just before this one counted itself, and stored the bias
+ * just after this one looked for it. The call ends that bias once its tasks have come back.
  *
  * The idea is that of biased locks for objects (Kawachiya, Koseki, Onodera, "Lock reservation", OOPSLA 2002).
  */

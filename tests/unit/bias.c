@@ -237,8 +237,8 @@ static void tasks_and_a_thread(void **state)
     bh_table_destroy(table);
 }
 
-/* An executor of two tasks. Before the first of them a thread gets the bias of `table` that began to ask for it before the call did: it
- * has not seen the call. */
+/* An executor of two tasks. Before the first of them a thread gets the bias of `table` that looked for calls in tasks just before this one
+ * counted itself. */
 typedef struct late_executor {
     bh_executor executor;
     bh_table *table;

@@ -53,7 +53,7 @@ static bh_status choose_options(bh_table *table)
     if (!bh__fill_is_at_most(&o->min_fill, o->max_fill / 2))
         return bh__fail(
             BH_ERR_ARGUMENT,
-            "min_fill is %g; with max_fill %g it must be at most %g, or a table that has "
+            "min_fill is %g; with max_fill %g it must be at most %.9g, or a table that has "
             "just grown would be too empty",
             o->min_fill, o->max_fill, o->max_fill / 2);
     return BH_OK;

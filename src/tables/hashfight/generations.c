@@ -262,7 +262,7 @@ uint64_t bh__hf_make_places(bh__hf_table *t, const void *keys, uint64_t count, b
         if (status && first < large && large + 2 <= BH_HF_GENERATIONS_MOST)
             status = merge(t, large, keys, tried);
         /* All in one take the least memory in the end: a budget may have room for that alone. */
-        if (status && first > 0)
+        if (status == BH_ERR_FULL && first > 0)
             status = merge(t, 0, keys, tried);
         if (!status) {
             t->table.grows += t->table.slots > slots;
