@@ -445,9 +445,9 @@ BH_API void bh_table_destroy(bh_table *table);
  *   - A table with fewer keys than max_fill allows refuses none while less than 0.97 of its slots are
  *     occupied (0.95 with 4 slots in a bucket; 0.95 times that while its subtables differ
  *     in size), unless the seed is fixed and keys were chosen to collide.
- *   - Refusing keys costs about as much as placing them, also when the call is repeated. (In a table of
- *     BH_STADIUM whose max_fill is above 0.97 it costs twice what looking up absent keys does, which is much
- *     there: 15 to 50 us a key where all of 2^16 to 2^18 slots are taken.) Above the fill
+ *   - Refusing keys costs about as much as placing them, also when the call is repeated. (Not in a table of
+ *     BH_STADIUM whose max_fill is above 0.97: where all of 2^16 to 2^18 slots are taken a refused key takes
+ *     100 to 400 us.) Above the fill
  *     of the point before BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them,
  *     with one look at a bucket for each key inserted and 16 for each key erased.
  *

@@ -1,8 +1,7 @@
 /*
  * Lines of memory that a lookup asks for, counted in the special build for the target `lines`:
  * tables of 7-slot buckets, 0.8 full, when they are fresh, when they have grown from capacity 1,
- * and when their keys were turned over three times; and what it takes to refuse a key. A count is the same on every
- * machine.
+ * and when their keys were turned over three times. A count is the same on every machine.
  */
 #include <stdlib.h>
 
@@ -176,48 +175,12 @@ static void turned_over(void **state)
     bh_table_destroy(table);
 }
 
-/* A key for which a full table of Stadium hashing has no slot, and may not grow, is sought as if it were looked up. (Without the
- * bounds it would be sought in all of the board.) */
-static void refused(void **state)
-{
-    const uint64_t more = 2000;
-    bh_table_options options = table_options(4, 4, KEYS / 4);
-    bh_table *table = NULL;
-    batch keys, absent = lines_keys(KEYS, more);
-    double looked_up = 0, asked = 0;
-    (void)state;
-
-    options.design = BH_STADIUM;
-    options.max_fill = 1;
-    options.min_fill = -1;
-    options.seed = test_seed();
-    options.seed_fixed = 1;
-    table = table_with(context, &options);
-    options.max_host_bytes = table_stats(table).bytes_total;
-    bh_table_destroy(table);
-    table = table_with(context, &options);
-    keys = lines_keys(0, table_stats(table).slots);
-    check_status(batch_call(table, BH_INSERT, &keys), BH_OK);
-    looked_up = lines_of_find(table, &absent, BH_MISSING);
-    bh__lines_asked = 0;
-    check_status(batch_call(table, BH_INSERT, &absent), BH_ERR_FULL);
-    batch_check_all(&absent, BH_NOT_DONE);
-    asked = (double)bh__lines_asked / (double)more;
-    print_message("%llu slots, all taken: %.1f lines per refused key, %.1f per miss\n",
-                  (unsigned long long)keys.n, asked, looked_up);
-    check(asked <= 2 * looked_up, "%.1f lines per refused key", asked);
-    batch_free(&absent);
-    batch_free(&keys);
-    bh_table_destroy(table);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fresh),
         cmocka_unit_test(grown),
         cmocka_unit_test(turned_over),
-        cmocka_unit_test(refused),
     };
     return test_exit_status(cmocka_run_group_tests(tests, lines_start, lines_end));
 }
