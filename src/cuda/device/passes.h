@@ -4,7 +4,8 @@
  * design's declaration (tables/declared.h).
  *
  * For a pass that is run in a way of its OWN, the design's part of this backend defines the launching
- * function BH_DESIGN(launch_TEXT)(gpu, job, items) before it includes this file.
+ * function BH_DESIGN(launch_TEXT)(gpu, job, items): in a file of its own or, if it is static, before it
+ * includes this one.
  */
 #ifndef BH_CUDA_DEVICE_PASSES_H
 #define BH_CUDA_DEVICE_PASSES_H
@@ -94,7 +95,8 @@ typedef struct bh_cuda_alone {
         return (int)cudaGetLastError();                                                            \
     }
 
-#define BH_CUDA_PASS_OWN(text, argument)
+#define BH_CUDA_PASS_OWN(text, argument)                                                           \
+    int BH_DESIGN(launch_##text)(bh__gpu * gpu, void *job, uint64_t items);
 #define BH_CUDA_PASS_CORES(text, argument)
 
 #define BH_CUDA_LAUNCH(name, text, argument, how) BH_CUDA_LAUNCH_##how(text)

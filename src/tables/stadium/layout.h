@@ -131,7 +131,7 @@ typedef struct bh_st_geometry {
  */
 /* clang-format off */
 #define BH_ST_PASSES(pass)                                                                         \
-    pass(REHASH, rehash_words, bh_st_rehash, EACH)                                                 \
+    pass(REHASH, rehash_words, bh_st_rehash, OWN)                                                  \
     pass(FULL,   find_full,    bh_st_full,   EACH)                                                 \
     pass(ERASED, count_erased, bh_st_erased, EACH)                                                 \
     pass(EXPORT, export_parts, bh__export,   PARTS)                                                \

@@ -10,6 +10,13 @@ BH_FN uint64_t BH_ST(taken)(const bh_st_geometry *g, uint64_t word)
     return ((word & g->lows) << (g->width - 1)) & ~bh_st_alike(g, word, BH_ST_ERASED);
 }
 
+/* The slot of a ticket: of a word of a part, the index-th. */
+BH_FN uint64_t BH_ST(slot_at)(const bh_st_geometry *g, const bh_st_part *part, uint64_t number,
+                              uint32_t index)
+{
+    return part->slots + ((number * g->group + index) << BH_ST_SHIFT);
+}
+
 /* Puts a pair, whose key is nowhere in the table, into the first fresh slot of its path. Answers 0 when there
  * is none. */
 BH_FN int BH_ST(place)(const bh_st_geometry *g, BH_KEY key, BH_VALUE value)
@@ -21,7 +28,7 @@ BH_FN int BH_ST(place)(const bh_st_geometry *g, BH_KEY key, BH_VALUE value)
 
     do {
         const uint64_t number = bh_st_word(g, &path, &h), at = part->board + number * 8;
-        uint64_t word = bh_load64(bh_st_at(at)), fresh;
+        uint64_t word = bh_peek64(bh_st_at(at)), fresh;
 
         while ((fresh = bh_st_zeros(g, word) & bh_st_considered(g, &path)) != 0) {
             const uint32_t bit = bh_st_first(g, fresh);
@@ -29,19 +36,17 @@ BH_FN int BH_ST(place)(const bh_st_geometry *g, BH_KEY key, BH_VALUE value)
             if (bh_swap_if64(bh_st_at(at), word, word + (ready << bit))) {
                 while (path.steps && !bh_st_raise(0, part, bh_st_home(g, part, &h), path.steps))
                     ;
-                BH_ST(store)
-                (part->slots + ((number * g->group + bh_st_index(g, bit)) << BH_ST_SHIFT), key,
-                 value);
+                BH_ST(store)(BH_ST(slot_at)(g, part, number, bh_st_index(g, bit)), key, value);
                 return 1;
             }
-            word = bh_load64(bh_st_at(at));
+            word = bh_peek64(bh_st_at(at));
         }
     } while (bh_st_go_on(g, part, &path, &h));
     return 0;
 }
 
 /* BH_ST_PASS_REHASH. Paths begin in the order of the same bits of the hash in parts of all sizes, so the
- * pairs of neighbouring words go to neighbouring words. */
+ * pairs of neighbouring words go to neighbouring words. (On a GPU: cuda/device/stadium/rehash.h.) */
 BH_FN void BH_ST(rehash_words)(void *argument, uint64_t first, uint64_t count)
 {
     bh_st_rehash *job = (bh_st_rehash *)argument;
@@ -52,8 +57,8 @@ BH_FN void BH_ST(rehash_words)(void *argument, uint64_t first, uint64_t count)
         uint64_t taken = BH_ST(taken)(g, bh_read64(bh_st_at(job->from.board + i * 8)));
 
         for (; taken; taken &= taken - 1) {
-            const uint64_t number = i * g->group + bh_st_index(g, bh_st_first(g, taken));
-            const uint64_t slot = job->from.slots + (number << BH_ST_SHIFT);
+            const uint32_t index = bh_st_index(g, bh_st_first(g, taken));
+            const uint64_t slot = BH_ST(slot_at)(g, &job->from, i, index);
 
             if (BH_ST(place)(g, BH_READ_KEY(bh_st_at(slot)),
                              BH_VALUE_BYTES ? BH_READ_VALUE(BH_ST(value_of)(slot)) : 0))
@@ -120,7 +125,7 @@ BH_FN uint64_t BH_ST(slot_out)(const bh_export_part *part, uint64_t number, uint
 {
     const bh_st_geometry *g = (const bh_st_geometry *)part->geometry;
 
-    return g->part[part->lines].slots + ((number * g->group + index) << BH_ST_SHIFT);
+    return BH_ST(slot_at)(g, &g->part[part->lines], number, index);
 }
 
 BH_FN const unsigned char *BH_ST(key_out)(const bh_export_part *part, uint64_t number,
