@@ -91,9 +91,9 @@ if script -qec true typescript >/dev/null 2>&1 </dev/null; then
     grep -qa $'\033' typescript && failed 'control sequences on a dumb terminal'
 
     # From a file, whose size is known, the part done is shown.
-    # Large enough to take some seconds; a program built with ThreadSanitizer needs less for that.
+    # Large enough to take some seconds; a program built with ThreadSanitizer needs much less for that.
     blocks=250
-    ! grep -qa __tsan_init "$BULKHASH" || blocks=60
+    ! grep -qa __tsan_init "$BULKHASH" || blocks=15
     for ((i = 0; i < blocks; i++)); do cat block; done | fold -w 80 | sed '1s/^/>a\n/' >in.fa
     TERM=xterm BULKHASH_TARGET=scalar script -qec "'$BULKHASH' count -k 12 -t 1 in.fa" typescript \
         >/dev/null </dev/null
