@@ -331,7 +331,10 @@ typedef struct bh_table_options {
      *     some bits of its key's hash. Most lookups of absent keys read the board alone, which is a ninth of
      *     the table with 4+4-byte pairs, and may lie in a cache.
      *   - max_fill is at most 1; default 0.8. Near 1, and in tables of which many keys have been erased,
-     *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again.
+     *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again. With every
+     *     slot taken each of them, and each insertion of a new key, reads all of a part's board. So, also with
+     *     max_fill 1, a table grows when one slot in 256 is free still, unless capacity or bh_reserve() asked
+     *     for as many keys, or it cannot grow: then it can be filled to its last slot.
      *   - min_fill is at most half of max_fill, default a quarter of it.
      *   - A large table is 64 parts, of which one at a time grows or shrinks. While a part does, it is there
      *     twice.
@@ -446,8 +449,8 @@ BH_API void bh_table_destroy(bh_table *table);
  *     occupied (0.95 with 4 slots in a bucket; 0.95 times that while its subtables differ
  *     in size), unless the seed is fixed and keys were chosen to collide.
  *   - Refusing keys costs about as much as placing them, also when the call is repeated. (Not in a table of
- *     BH_STADIUM whose max_fill is above 0.97: where all of 2^16 to 2^18 slots are taken a refused key takes
- *     100 to 400 us.) Above the fill
+ *     BH_STADIUM whose max_fill is above 0.97: where all of 2^14 to 2^18 slots are taken a refused key takes
+ *     100 to 400 us, and so does a new one that takes the slot of an erased one.) Above the fill
  *     of the point before BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them,
  *     with one look at a bucket for each key inserted and 16 for each key erased.
  *
@@ -498,7 +501,9 @@ BH_API bh_status bh_update(bh_table *table, const void *keys, const void *values
  *   BH_MIN, BH_MAX                keep the smaller or larger, as unsigned numbers
  *   BH_MIN_SIGNED, BH_MAX_SIGNED  the same as signed numbers
  *   BH_ADD_FLOAT                  adds as float (values of 4 bytes) or double (8 bytes), each addition
- *                                 rounded to nearest. In which order equal keys are added, and whether
+ *                                 rounded to nearest (in the environment that threads begin with: where
+ *                                 the caller has its thread round in another way, or take denormal numbers
+ *                                 for 0, some sums are made so). In which order equal keys are added, and whether
  *                                 those of one call are added up first, is not specified, so the last
  *                                 bits of a sum may differ from run to run. With
  *                                 BH_DUPLICATES_ORDERED equal keys are added one by one in index order;

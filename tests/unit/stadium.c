@@ -159,6 +159,42 @@ static void the_last_slot(void **state)
     }
 }
 
+/* Whatever max_fill allows, a table that grows keeps a few slots free; but as many keys as were asked for are put into as many
+ * slots. */
+static void slots_to_spare(void **state)
+{
+    const test_widths widths = {4, 4};
+    bh_table_options options = options_of(widths, 1);
+    bh_table *table = NULL;
+    uint64_t slots = 0;
+    (void)state;
+
+    options.max_fill = 1;
+    options.min_fill = -1;
+    table = table_with(context, &options);
+    for (uint64_t n = 0; n < 40000; n += 500) {
+        bh_table_stats stats;
+
+        play_call(table, widths, BH_INSERT, n, 500, BH_INSERTED);
+        stats = table_stats(table);
+        slots = stats.slots;
+        check(stats.keys <= stats.max_keys && stats.max_keys <= slots - slots / 256,
+              "%llu keys, at most %llu, of %llu slots", (unsigned long long)stats.keys,
+              (unsigned long long)stats.max_keys, (unsigned long long)slots);
+    }
+    bh_table_destroy(table);
+    options.capacity = slots;
+    table = table_with(context, &options);
+    slots = table_stats(table).slots;
+    bh_table_destroy(table);
+    options.capacity = slots;
+    table = table_with(context, &options);
+    check(table_stats(table).slots == slots, "a prime of lines is not enough for itself");
+    play_call(table, widths, BH_INSERT, 0, slots, BH_INSERTED);
+    check(table_stats(table).grows == 0 && table_stats(table).slots == slots, "it grew");
+    bh_table_destroy(table);
+}
+
 /* Keys come and go in a table that does not grow: their slots are used again, and compacting makes all that are
  * free fresh. */
 static void erased_tickets(void **state)
@@ -464,11 +500,11 @@ static void keys_of_one_ticket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tickets_of_every_size),   cmocka_unit_test(wrong_options_are_named),
-        cmocka_unit_test(the_last_slot),           cmocka_unit_test(erased_tickets),
-        cmocka_unit_test(grows_and_shrinks),       cmocka_unit_test(reserved_is_enough),
-        cmocka_unit_test(within_a_budget),         cmocka_unit_test(keys_of_one_ticket),
-        cmocka_unit_test(stretches_of_absent_keys)};
+        cmocka_unit_test(tickets_of_every_size), cmocka_unit_test(wrong_options_are_named),
+        cmocka_unit_test(the_last_slot),         cmocka_unit_test(slots_to_spare),
+        cmocka_unit_test(erased_tickets),        cmocka_unit_test(grows_and_shrinks),
+        cmocka_unit_test(reserved_is_enough),    cmocka_unit_test(within_a_budget),
+        cmocka_unit_test(keys_of_one_ticket),    cmocka_unit_test(stretches_of_absent_keys)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, stadium_start, stadium_end))

@@ -38,6 +38,25 @@ static uint32_t grown(const bh__st_set *set, uint64_t least)
     return count;
 }
 
+/*
+ * How many keys a table of one part may have. An operation that seeks its key in vain while all slots of a part are taken looks at
+ * all of its board, and one that finds no room does so before the table grows: of a slice there may be thousands. So, whatever
+ * max_fill allows, one of so many slots stays free, unless as many keys were asked for, or the table could not grow. (Several
+ * parts have slots to spare: bh__st_keys_in.)
+ */
+#define SLOTS_OF_FREE 256
+
+static uint64_t keys_of_one_part(const bh__st_table *t)
+{
+    const uint64_t slots = bh__st_slots(&t->geometry, &t->set.part[0]);
+    const uint64_t all = (uint64_t)(t->table.options.max_fill * (double)slots);
+    const uint64_t some = slots - slots / SLOTS_OF_FREE, asked = t->table.floor_keys;
+
+    if (t->to_the_last || all <= some)
+        return all;
+    return asked <= some ? some : asked < all ? asked : all;
+}
+
 /* How many keys there may be. */
 static uint64_t keys_most(const bh__st_table *t)
 {
@@ -47,7 +66,7 @@ static uint64_t keys_most(const bh__st_table *t)
     double more = (1 - fill) / 2 / fill;
 
     if (set->parts == 1) /* the prime may be larger than what it was made for */
-        return (uint64_t)(fill * (double)bh__st_slots(&t->geometry, &set->part[0]));
+        return keys_of_one_part(t);
     more = more < 0.125 ? more : 0.125;
     return (uint64_t)((double)bh__st_keys_in(t, shape) *
                       (1 + more * grown(set, shape.lines) / set->whole));

@@ -354,6 +354,7 @@ bh_status bh__st_rebuild(bh__st_table *t, bh__st_shape shape)
     table->keys_moved += moved;
     table->erases = 0;
     table->changes++;
+    t->to_the_last = 0;
     bh__st_publish(t);
     return BH_OK;
 }
@@ -442,6 +443,7 @@ static bh_status exchange_to(bh__st_table *t, const change *c, bh_table_memory w
     t->geometry = next;
     table->keys_moved += moved;
     table->changes++;
+    t->to_the_last = 0;
     bh__st_publish(t);
     have_locks(t);
     return BH_OK;

@@ -150,13 +150,17 @@ static int more_room(bh__st_table *t, int *may_grow, bh_status *why)
 {
     bh_status status;
 
-    if (!*may_grow)
+    if (*may_grow) {
+        status = bh__st_grow(t);
+        if (!status)
+            return 1;
+        *why = status;
+        *may_grow = 0;
+    } else if (t->to_the_last) {
         return 0;
-    status = bh__st_grow(t);
-    if (!status)
-        return 1;
-    *why = status;
-    *may_grow = 0;
+    }
+    t->to_the_last = 1;
+    bh__st_publish(t);
     return t->table.room != 0;
 }
 
