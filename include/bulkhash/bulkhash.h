@@ -568,7 +568,8 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  * 5. The whole table
  *
  * These calls see or change one instant of the table. They wait until the running slices of other calls
- * have ended (a slice is some thousand elements; on a GPU a whole call), and other calls wait for them.
+ * have ended (a slice is some thousand elements; on a GPU a whole call), and other calls wait for them. On cores who
+ * waits comes in before the next such call of whatever thread, if its thread gets a processor within some milliseconds.
  * On a GPU each may also return BH_ERR_DEVICE. Either the GPU refused a copy or a launch: then the table
  * holds what it held and works, though it may have grown part of the way. Or the GPU failed: then every
  * later call on the context says so. bh_export() may return BH_ERR_MEMORY there.

@@ -143,8 +143,13 @@ void bh__gate_enter_shared(bh__gate *gate, bh__presence **presence, const bh_sys
 {
     /* While it waits this thread is neither counted nor present, or the thread that wants to be alone would
      * wait for it while it waits for that thread. */
-    while (!bh__gate_try_shared(gate, presence))
+    if (bh__gate_try_shared(gate, presence))
+        return;
+    bh__gate_ask(gate);
+    do
         bh__gate_await(gate, system);
+    while (!bh__gate_try_shared(gate, presence));
+    bh__gate_thank(gate);
 }
 
 /*
@@ -170,12 +175,27 @@ static void await_presences(bh__gate *gate, const bh_system *system, uint32_t *r
             wait_a_little(system, rounds);
 }
 
+/* So many rounds of waiting an open gate is left to those who wait for it: 64 times the processor is yielded, then threads
+ * sleep. Those that sleep while they wait come within a few rounds; a thread that gets no processor for longer is overtaken. */
+#define ROUNDS_FOR_OTHERS 128u
+
+/* Whether threads wait to come in that are to be let in before this one is alone; *rounds counts those of an open gate. (How many
+ * there are is advice: nothing but time depends on it.) */
+static int lets_others_in(bh__gate *gate, uint32_t *rounds)
+{
+    if (!bh__advice_load(&gate->waiting) || *rounds == ROUNDS_FOR_OTHERS)
+        return 0;
+    *rounds += !(bh__atomic_load(&gate->word, __ATOMIC_RELAXED) & BH__GATE_ALONE);
+    return 1;
+}
+
 void bh__gate_enter_alone(bh__gate *gate, const bh_system *system)
 {
-    uint32_t rounds = 0;
+    uint32_t rounds = 0, for_others = 0;
     uint64_t word;
 
-    while (bh__atomic_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE)
+    while (lets_others_in(gate, &for_others) ||
+           (bh__atomic_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
         wait_a_little(system, &rounds);
     while ((word = bh__atomic_load(&gate->word, __ATOMIC_ACQUIRE)) & BH__GATE_COUNT)
         wait_a_little(system, &rounds);

@@ -5,7 +5,9 @@
  *
  * Its word says whether a thread is alone inside or waiting to be, which closes the gate
  * to new slices: a thread that wants to be alone waits only for slices that already run,
- * each of them some thousand operations, and cannot starve. There are two ways in for a slice:
+ * each of them some thousand operations, and cannot starve. Nor do slices starve where one thread after the other, or one again
+ * and again, wants to be alone: those that wait to come in are counted, and who wants to be alone lets them in before it
+ * closes the gate, if they come within some milliseconds. There are two ways in for a slice:
  *
  *   counted   It adds itself to the number of slices in the word, and subtracts itself
  *             when it leaves. These two locked instructions cost more than a lookup.
@@ -49,6 +51,7 @@ typedef struct bh__gate {
     uint64_t word;
     uint32_t may_be_present; /* the bit PRESENT may be set again */
     uint32_t counted;        /* about how many slices have come in counted since it was cleared */
+    uint32_t waiting;        /* threads that wait for it to be open, and will come in */
 } bh__gate;
 
 #define BH__GATE_ALONE (1ull << 63)
@@ -110,6 +113,18 @@ void bh__gate_enter_alone(bh__gate *gate, const bh_system *system);
 
 /* Waits until no thread is alone inside. */
 void bh__gate_await(bh__gate *gate, const bh_system *system);
+
+/* Between these two, threads that want to be alone let others in first: those that the caller waits for. It must not want to be
+ * alone itself meanwhile. */
+static inline void bh__gate_ask(bh__gate *gate)
+{
+    bh__atomic_add(&gate->waiting, 1, __ATOMIC_RELAXED);
+}
+
+static inline void bh__gate_thank(bh__gate *gate)
+{
+    bh__atomic_subtract(&gate->waiting, 1, __ATOMIC_RELAXED);
+}
 
 static inline void bh__gate_leave_shared(bh__gate *gate, bh__presence *presence)
 {

@@ -318,7 +318,7 @@ static void run_call(call *c, uint32_t workers)
     const bh_system *system = &c->backend->system;
     const uint64_t bytes = bytes_of_copies(c);
     unsigned char *copies = bytes ? system->allocate(system->state, workers * bytes) : NULL;
-    uint32_t i;
+    uint32_t waiting = 0, i;
 
     c->in_tasks = workers > 1;
     for (i = 0; i < workers; i++) {
@@ -340,12 +340,18 @@ static void run_call(call *c, uint32_t workers)
     do {
         c->stopped = 0;
         c->shrink = 0;
+        if (waiting)
+            bh__gate_ask(&c->table->gate);
         if (workers == 1)
             work(c, 0);
         else
             executor->run(executor->state, work, c, workers);
+        if (waiting)
+            bh__gate_thank(&c->table->gate);
+        waiting = 0;
         for (i = 0; i < workers; i++) {
             if (c->workers[i].waiting) {
+                waiting = 1;
                 bh__gate_await(&c->table->gate, &c->backend->system);
                 if (c->changes)
                     bh__bias_stay_suspended(c->table);

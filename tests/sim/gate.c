@@ -1,7 +1,8 @@
 /*
  * The gate under all schedules of two fibers with up to two deviations: slices of one fiber while the other
  * takes the gate alone. Processors hold back a slice's store of its presence (fibers.h), so what keeps the two
- * apart is the system's barrier: a gate without it must be caught.
+ * apart is the system's barrier: a gate without it must be caught. And a slice that waits when the other fiber leaves comes in
+ * before that is alone again.
  */
 #include <stdio.h>
 
@@ -28,6 +29,8 @@ static uint32_t inside;  // fibers that are inside in a slice
 static uint32_t met;     // how often a slice and one alone were inside at the same time
 static uint32_t present; // slices that entered by their presence
 static uint32_t counted; // and counted
+static uint32_t waited;  // how often a slice waited when the other fiber left
+static uint32_t passed;  // and was passed by
 
 static void fake_yield(void *state)
 {
@@ -71,14 +74,17 @@ static void pass(void *argument, uint32_t fiber)
         *(presence != NULL ? &present : &counted) += 1;
         bh__gate_leave_shared(&gate, presence);
     }
-    for (uint32_t i = 0; fiber == 1 && i < TIMES_ALONE; i++) {
+    for (uint32_t i = 0, asked = 0; fiber == 1 && i < TIMES_ALONE; i++) {
         bh__gate_enter_alone(&gate, system);
+        passed += asked && asked == present + counted + 1;
         alone = true;
         met += inside;
         bh__sim_point();
         met += inside;
         alone = false;
         bh__gate_leave_alone(&gate);
+        asked = gate.waiting ? present + counted + 1 : 0; // where none comes in until the next time
+        waited += gate.waiting;
     }
 }
 
@@ -86,11 +92,12 @@ static void pass(void *argument, uint32_t fiber)
 static uint32_t run(bh_system *system, const fibers_schedule *schedule)
 {
     barriers = 0;
-    gate = (bh__gate){0, 0, 0};
+    gate = (bh__gate){0};
     bh__gate_allow_presence(&gate);
     check(fibers_run(2, pass, system, schedule), "the gate is never entered");
     check((gate.word & ~BH__GATE_PRESENT) == 0, "the gate's word is left as %llx",
           (unsigned long long)gate.word);
+    check(gate.waiting == 0, "%u wait for ever", gate.waiting);
     return fibers_steps();
 }
 
@@ -101,7 +108,7 @@ static void run_all(barrier_kind with)
     uint32_t schedules = 0;
 
     kind = with;
-    met = present = counted = 0;
+    met = present = counted = waited = passed = 0;
     bh_system_default(&system);
     system.yield = fake_yield;
     system.sleep = fake_sleep;
@@ -121,6 +128,7 @@ static void run_all(barrier_kind with)
     }
     printf("%u schedules, %u slices present and %u counted\n", schedules, present, counted);
     check(present > 0 && counted > 0, "not both ways in were taken");
+    check(waited > 0 && passed == 0, "of %u slices that waited %u were passed by", waited, passed);
 }
 
 static void kept_apart(void **state)
