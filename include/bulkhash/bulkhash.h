@@ -332,9 +332,9 @@ typedef struct bh_table_options {
      *     the table with 4+4-byte pairs, and may lie in a cache.
      *   - max_fill is at most 1; default 0.8. Near 1, and in tables of which many keys have been erased,
      *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again. With every
-     *     slot taken each of them, and each insertion of a new key, reads all of a part's board. So, also with
-     *     max_fill 1, a table grows when one slot in 256 is free still, unless capacity or bh_reserve() asked
-     *     for as many keys, or it cannot grow: then it can be filled to its last slot.
+     *     slot taken each such lookup, and each insertion of a new key, reads all of the board, or of one of 64
+     *     parts of it. So, whatever max_fill is, a table grows while one slot in 256 is still free, unless
+     *     capacity or bh_reserve() asked for more keys, or it cannot grow: then its last slot can be filled.
      *   - min_fill is at most half of max_fill, default a quarter of it.
      *   - A large table is 64 parts, of which one at a time grows or shrinks. While a part does, it is there
      *     twice.
@@ -450,7 +450,7 @@ BH_API void bh_table_destroy(bh_table *table);
  *     in size), unless the seed is fixed and keys were chosen to collide.
  *   - Refusing keys costs about as much as placing them, also when the call is repeated. (Not in a table of
  *     BH_STADIUM whose max_fill is above 0.97: where all of 2^14 to 2^18 slots are taken a refused key takes
- *     100 to 400 us, and so does a new one that takes the slot of an erased one.) Above the fill
+ *     100 to 400 us, and so does a new key that takes the slot of an erased one.) Above the fill
  *     of the point before BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them,
  *     with one look at a bucket for each key inserted and 16 for each key erased.
  *
@@ -568,8 +568,8 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  * 5. The whole table
  *
  * These calls see or change one instant of the table. They wait until the running slices of other calls
- * have ended (a slice is some thousand elements; on a GPU a whole call), and other calls wait for them. On cores who
- * waits comes in before the next such call of whatever thread, if its thread gets a processor within some milliseconds.
+ * have ended (a slice is some thousand elements; on a GPU a whole call), and other calls wait for them. On cores a
+ * call that waits goes ahead of the next one of this section, if its thread gets a processor within some milliseconds.
  * On a GPU each may also return BH_ERR_DEVICE. Either the GPU refused a copy or a launch: then the table
  * holds what it held and works, though it may have grown part of the way. Or the GPU failed: then every
  * later call on the context says so. bh_export() may return BH_ERR_MEMORY there.

@@ -175,8 +175,8 @@ static void await_presences(bh__gate *gate, const bh_system *system, uint32_t *r
             wait_a_little(system, rounds);
 }
 
-/* So many rounds of waiting an open gate is left to those who wait for it: 64 times the processor is yielded, then threads
- * sleep. Those that sleep while they wait come within a few rounds; a thread that gets no processor for longer is overtaken. */
+/* For so many rounds of waiting an open gate is left to those who wait for it. Most rounds are sleeps, of which each lets others
+ * wake that sleep at the gate; a thread that gets no processor for longer is overtaken. */
 #define ROUNDS_FOR_OTHERS 128u
 
 /* Whether threads wait to come in that are to be let in before this one is alone; *rounds counts those of an open gate. (How many

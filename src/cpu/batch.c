@@ -35,6 +35,7 @@
 
 typedef struct worker {
     uint32_t waiting;   /* it has a slice and was not let in */
+    uint32_t asks;      /* the gate counts it among those that wait */
     bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
     bh__stash stash;
@@ -254,6 +255,10 @@ static void work(void *argument, uint64_t index)
             w->slice.listed = w->slice.stalled;
         }
         w->waiting = !run_slice(c, w);
+        if (w->asks && !w->waiting) {
+            bh__gate_thank(&c->table->gate);
+            w->asks = 0;
+        }
         if (w->waiting || w->slice.stalled)
             bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     } while (!bh__atomic_load(&c->stopped, __ATOMIC_RELAXED));
@@ -312,19 +317,54 @@ static uint64_t bytes_of_copies(const call *c)
                : 0;
 }
 
+/* Has the gate count the workers that wait for it, or not: not while this thread wants to be alone, for it would wait for itself.
+ * Answers whether there are any. */
+static int ask_for_workers(call *c, uint32_t workers, uint32_t asks)
+{
+    uint32_t i;
+    int any = 0;
+
+    for (i = 0; i < workers; i++) {
+        worker *w = &c->workers[i];
+
+        any |= w->waiting != 0;
+        if (!w->waiting || w->asks == asks)
+            continue;
+        if (asks)
+            bh__gate_ask(&c->table->gate);
+        else
+            bh__gate_thank(&c->table->gate);
+        w->asks = asks;
+    }
+    return any;
+}
+
+/* Waits until workers that were not let in can try again, if there are any. They are counted until they are in. */
+static void await_gate(call *c, uint32_t workers)
+{
+    if (!ask_for_workers(c, workers, 1))
+        return;
+    bh__gate_await(&c->table->gate, &c->backend->system);
+    if (c->changes && bh__advice_load(&c->table->biased_to)) {
+        (void)ask_for_workers(c, workers, 0);
+        bh__bias_stay_suspended(c->table);
+        (void)ask_for_workers(c, workers, 1);
+    }
+}
+
 static void run_call(call *c, uint32_t workers)
 {
     const bh_executor *executor = &c->backend->executor;
     const bh_system *system = &c->backend->system;
     const uint64_t bytes = bytes_of_copies(c);
     unsigned char *copies = bytes ? system->allocate(system->state, workers * bytes) : NULL;
-    uint32_t waiting = 0, i;
+    uint32_t i;
 
     c->in_tasks = workers > 1;
     for (i = 0; i < workers; i++) {
         worker *w = &c->workers[i];
 
-        w->waiting = 0;
+        w->waiting = w->asks = 0;
         w->sorted = c->sorted ? c->sorted + i : NULL;
         w->slice.stalled = 0;
         w->slice.list = w->list;
@@ -340,26 +380,17 @@ static void run_call(call *c, uint32_t workers)
     do {
         c->stopped = 0;
         c->shrink = 0;
-        if (waiting)
-            bh__gate_ask(&c->table->gate);
         if (workers == 1)
             work(c, 0);
         else
             executor->run(executor->state, work, c, workers);
-        if (waiting)
-            bh__gate_thank(&c->table->gate);
-        waiting = 0;
-        for (i = 0; i < workers; i++) {
-            if (c->workers[i].waiting) {
-                waiting = 1;
-                bh__gate_await(&c->table->gate, &c->backend->system);
-                if (c->changes)
-                    bh__bias_stay_suspended(c->table);
-            } else if (c->workers[i].slice.stalled)
+        (void)ask_for_workers(c, workers, 0);
+        for (i = 0; i < workers; i++)
+            if (!c->workers[i].waiting && c->workers[i].slice.stalled)
                 resolve(c, &c->workers[i]);
-        }
         if (c->shrink)
             shrink(c->table);
+        await_gate(c, workers);
     } while (c->stopped);
     if (c->in_tasks && c->changes)
         bh__bias_resume(c->table);

@@ -164,24 +164,39 @@ static void the_last_slot(void **state)
 static void slots_to_spare(void **state)
 {
     const test_widths widths = {4, 4};
+    const uint64_t full = 631 * 64; // as many slots as a prime of lines has
     bh_table_options options = options_of(widths, 1);
     bh_table *table = NULL;
+    bh_table_stats before;
     uint64_t slots = 0;
     (void)state;
 
     options.max_fill = 1;
     options.min_fill = -1;
     table = table_with(context, &options);
-    for (uint64_t n = 0; n < 40000; n += 500) {
+    for (uint64_t n = 0; n < full; n += 631) {
         bh_table_stats stats;
 
-        play_call(table, widths, BH_INSERT, n, 500, BH_INSERTED);
+        play_call(table, widths, BH_INSERT, n, 631, BH_INSERTED);
         stats = table_stats(table);
         slots = stats.slots;
         check(stats.keys <= stats.max_keys && stats.max_keys <= slots - slots / 256,
               "%llu keys, at most %llu, of %llu slots", (unsigned long long)stats.keys,
               (unsigned long long)stats.max_keys, (unsigned long long)slots);
     }
+    // Reserved: no more slots than there are.
+    before = table_stats(table);
+    check_status(bh_reserve(table, slots), BH_OK);
+    check(table_stats(table).slots == slots && table_stats(table).grows == before.grows &&
+              table_stats(table).max_keys == slots,
+          "there were as many slots as keys were asked for");
+    // Compacted: as many slots as there are keys, and no key too many.
+    check_status(bh_compact(table), BH_OK);
+    check(table_stats(table).slots == full && table_stats(table).max_keys == full,
+          "%llu keys at most in %llu slots", (unsigned long long)table_stats(table).max_keys,
+          (unsigned long long)table_stats(table).slots);
+    play_call(table, widths, BH_INSERT, full, 1, BH_INSERTED);
+    check(table_stats(table).slots > full, "it did not grow");
     bh_table_destroy(table);
     options.capacity = slots;
     table = table_with(context, &options);

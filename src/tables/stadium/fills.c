@@ -41,20 +41,22 @@ static uint32_t grown(const bh__st_set *set, uint64_t least)
 /*
  * How many keys a table of one part may have. An operation that seeks its key in vain while all slots of a part are taken looks at
  * all of its board, and one that finds no room does so before the table grows: of a slice there may be thousands. So, whatever
- * max_fill allows, one of so many slots stays free, unless as many keys were asked for, or the table could not grow. (Several
- * parts have slots to spare: bh__st_keys_in.)
+ * max_fill allows, one slot in so many stays free, unless more keys are there or were asked for, or the table could not grow.
+ * (Several parts have slots to spare: bh__st_keys_in. Of fewer slots none stays free: so small a board is soon looked at.)
  */
 #define SLOTS_OF_FREE 256
 
 static uint64_t keys_of_one_part(const bh__st_table *t)
 {
+    const bh_table *table = &t->table;
     const uint64_t slots = bh__st_slots(&t->geometry, &t->set.part[0]);
-    const uint64_t all = (uint64_t)(t->table.options.max_fill * (double)slots);
-    const uint64_t some = slots - slots / SLOTS_OF_FREE, asked = t->table.floor_keys;
+    const uint64_t all = (uint64_t)(table->options.max_fill * (double)slots);
+    const uint64_t some = slots - slots / SLOTS_OF_FREE;
+    const uint64_t wanted = table->keys > table->floor_keys ? table->keys : table->floor_keys;
 
     if (t->to_the_last || all <= some)
         return all;
-    return asked <= some ? some : asked < all ? asked : all;
+    return wanted <= some ? some : wanted < all ? wanted : all;
 }
 
 /* How many keys there may be. */
@@ -193,16 +195,21 @@ static bh_status grow_to(bh__st_table *t, uint64_t keys)
 bh_status bh__st_reserve(bh_table *table, uint64_t keys)
 {
     bh__st_table *t = bh__st_of(table);
-    const uint64_t grows = table->grows;
+    const uint64_t grows = table->grows, floor = table->floor_keys;
     bh_status status = BH_OK;
 
+    /* First: as many keys as there are slots for may be asked for (keys_of_one_part). */
+    if (keys > floor) {
+        table->floor_keys = keys;
+        bh__st_publish(t);
+    }
     if (keys > table->max_keys) {
         status = grow_to(t, keys);
         if (!status)
             table->grows = grows + (table->keys != 0);
     }
-    if (!status && keys > table->floor_keys) {
-        table->floor_keys = keys;
+    if (status && keys > floor) {
+        table->floor_keys = floor;
         bh__st_publish(t);
     }
     return status;

@@ -215,6 +215,7 @@ static bh_status clear(bh_table *table)
             !i)
             return bh__st_refused("to clear the table");
     t->geometry.turnover = 0;
+    t->to_the_last = 0;
     table->keys = 0;
     table->erases = 0;
     table->changes++;

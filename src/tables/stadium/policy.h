@@ -47,7 +47,7 @@ typedef struct bh__st_table {
     bh_table table;
     bh_st_geometry geometry; /* its parts are those of the set */
     bh__st_set set;
-    int to_the_last; /* it could not grow: all slots that max_fill allows may be taken */
+    int to_the_last; /* at its size it could not grow: all slots that max_fill allows may be taken */
 } bh__st_table;
 
 static inline bh__st_table *bh__st_of(bh_table *table)
