@@ -22,6 +22,9 @@
  * When a slice has erased so many keys that the table should be smaller, the workers
  * return in the same way, and the caller asks the policy to shrink it.
  *
+ * In an ordered call there is one worker, and elements with the same key run one after the other. As far as the keys
+ * of a slice are all different, nobody can tell in which order they run: then it runs as any other.
+ *
  * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
  * failed, the call does not try to grow again: it does what can be done without.
  */
@@ -29,9 +32,13 @@
 
 #include "base/atomic.h"
 #include "cpu/bias.h"
+#include "cpu/distinct.h"
 #include "cpu/sorted.h"
 #include "cpu/ways.h"
 #include "storage/temporary.h"
+
+/* Elements of an ordered call that run one after the other before it is seen again whether they must. Chosen, not tuned. */
+#define IN_TURN_MOST (BH_SLICE_MOST < 512u ? BH_SLICE_MOST + 0u : 512u)
 
 typedef struct worker {
     uint32_t waiting;   /* it has a slice and was not let in */
@@ -47,6 +54,7 @@ typedef struct call {
     bh_table *table;
     const bh__batch *batch;
     void (*kernel)(bh__slice *slice);
+    void (*in_turn)(bh__slice *slice); /* the kernel of slices that are `ordered` */
     worker *workers;
     bh__sorted *sorted; /* NULL, or one for each worker */
     uint64_t next;      /* first element that no worker has taken; may be beyond the last one */
@@ -137,6 +145,24 @@ static void touch_pages(void *answers, uint64_t bytes)
     }
 }
 
+/*
+ * Decides how the slice of an ordered call runs that a worker has just taken: as far as its keys are all different, as if
+ * concurrent; where too few are, some elements one after the other. What is cut off is taken again.
+ */
+static void cut_ordered(call *c, bh__slice *slice)
+{
+    const uint32_t taken = slice->count;
+    uint32_t count = 0;
+
+    if (taken >= BH_DISTINCT_LEAST)
+        count = bh__distinct(slice->keys, c->table->options.key_bytes, taken);
+    slice->ordered = count < BH_DISTINCT_LEAST;
+    if (slice->ordered)
+        count = taken < IN_TURN_MOST ? taken : IN_TURN_MOST;
+    slice->count = count;
+    c->next -= BH_SLICE_MOST - count;
+}
+
 /* Points a worker at the next elements of the call; answers 0 when there are none. */
 static int take_slice(call *c, worker *w)
 {
@@ -155,6 +181,8 @@ static int take_slice(call *c, worker *w)
     w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
     w->slice.listed = 0;
     w->slice.hints = 0;
+    if (c->ordered)
+        cut_ordered(c, &w->slice);
     if (w->slice.values_out && !b->ops && b->op == BH_FIND && !w->sorted)
         touch_pages(w->slice.values_out, (uint64_t)w->slice.count * o->value_bytes);
     return 1;
@@ -225,7 +253,7 @@ static int run_slice(call *c, worker *w)
     slice->looks = looks;
     w->stash.next = w->stash.end = 0;
     w->stash.bunch = 1;
-    c->kernel(slice);
+    (slice->ordered ? c->in_turn : c->kernel)(slice);
     if (w->stash.next != w->stash.end)
         table->kernels->put_back(slice);
     if (c->takes_room)
@@ -312,7 +340,7 @@ static uint64_t bytes_of_copies(const call *c)
 {
     const bh_table_options *o = &c->table->options;
 
-    return c->batch->ops && !c->ordered && c->batch->n >= BH_SLICE_MOST
+    return c->batch->ops && c->batch->n >= BH_SLICE_MOST
                ? (BH_COPIES_BYTES(BH_SLICE_MOST, o->key_bytes, o->value_bytes) + 7) / 8 * 8
                : 0;
 }
@@ -372,7 +400,7 @@ static void run_call(call *c, uint32_t workers)
         w->slice.copies = copies ? copies + i * bytes : NULL;
         w->slice.system = system;
         w->slice.op = (uint8_t)c->batch->op;
-        w->slice.ordered = (uint8_t)c->ordered;
+        w->slice.ordered = 0;
         w->slice.absent = 0;
     }
     if (c->in_tasks && c->changes)
@@ -520,6 +548,7 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
     c.changes = (uint32_t)bh__cpu_is_change(batch);
     c.ordered = course->way == BH_CPU_IN_ORDER || course->way == BH_CPU_LONE;
     c.kernel = table->kernels->slice[course->kind];
+    c.in_turn = table->kernels->slice[BH_SLICE_MIXED];
     c.growth = growth;
     c.status = BH_OK;
 

@@ -7,7 +7,8 @@
  *       2^15 elements and more, and several threads           SEGMENTS   ordered.c
  *         (not sums of floats alone, whose bits depend on
  *         the order: BH_OP_ROUNDS)
- *       all others                                            IN_ORDER   the calling thread
+ *       all others                                            IN_ORDER   the calling thread; equal keys
+ *                                                                        in order
  *     calls of one element                                    LONE       the calling thread
  *     all others, which run as if concurrent:
  *       with BH_SCHEDULE_REGIONS, 1,024 elements and more;    SORTED     sorted.h
@@ -124,7 +125,6 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
     }
     if (order == BH_CPU_ORDER_GIVEN) {
         course.way = BH_CPU_IN_ORDER;
-        course.kind = BH_SLICE_MIXED;
         return course;
     }
     course.way = sorts ? BH_CPU_SORTED : BH_CPU_SLICES;

@@ -23,6 +23,7 @@
 /* Whose hash finds the part of a key; every target's answers the same. */
 #define BH_TARGET_SCALAR 1
 #include "targets/target.h"
+#include "cpu/distinct.h"
 #include "cpu/ordered.h"
 
 /* Calls of fewer elements take another way, and a chunk has so many. */
@@ -505,6 +506,59 @@ static void chosen_keys(void **state)
     bh_context_destroy(context);
 }
 
+/* How many keys are different, from the first on, where the first that repeats one is known. */
+static void first_that_repeats(void **state)
+{
+    static const uint32_t counts[] = {1, 2, 3, 63, 64, 65, 1000, BH_SLICE_MOST - 1, BH_SLICE_MOST};
+    rng random = random_start(test_seed());
+    (void)state;
+
+    for (uint32_t k = 4; k <= 8; k += 4) {
+        for (uint64_t c = 0; c < TEST_COUNT(counts); c++) {
+            const uint32_t n = counts[c];
+            for (uint32_t round = 0; round < 20; round++) {
+                // Keys in a row, multiples of a power of two, and random ones; all different.
+                const uint32_t shift = round % 3 == 1 ? 8 * k - 13 : 0;
+                batch all = batch_new(k, 0, n);
+                const uint64_t late = n > 1 ? 1 + random_below(&random, n - 1) : 0;
+                for (uint64_t i = 0; i < n; i++) {
+                    const uint64_t key = round % 3 == 2 ? random_key(k, 1, i) : i << shift;
+                    batch_set(&all, i, key, 0);
+                }
+                check(bh__distinct(all.keys, k, n) == n, "%u different keys of %u bytes are not", n,
+                      k);
+                if (late > 0) {
+                    batch_set(&all, late, batch_key(&all, random_below(&random, late)), 0);
+                    check(bh__distinct(all.keys, k, n) == late,
+                          "of %u keys number %llu is the first that repeats one", n,
+                          (unsigned long long)late);
+                }
+                batch_free(&all);
+            }
+        }
+    }
+}
+
+/* Keys that somebody has chosen so that they are looked for in one place: some count as repeated, and none that is
+ * counts as different. */
+static void keys_for_one_place(void **state)
+{
+    const uint64_t inverse = 0xf1de83e19937733dULL; // of the factor of distinct.c
+    batch all = batch_new(8, 0, BH_SLICE_MOST);
+    uint32_t count = 0;
+    (void)state;
+
+    check(inverse * 0x9e3779b97f4a7c15ULL == 1, "not the inverse");
+    for (uint64_t i = 0; i < BH_SLICE_MOST; i++) {
+        batch_set(&all, i, i * inverse, 0);
+    }
+    count = bh__distinct(all.keys, 8, BH_SLICE_MOST);
+    check(count >= 1 && count < 200, "%u keys in one place", count);
+    batch_set(&all, 5, batch_key(&all, 2), 0);
+    check(bh__distinct(all.keys, 8, BH_SLICE_MOST) == 5, "a key that repeats one was passed over");
+    batch_free(&all);
+}
+
 /* Several callers of one table, whose calls hold the same keys: INSERTED minus ERASED of all
  * callers is how each key's existence has changed, and every addition counts once. */
 typedef struct callers {
@@ -593,6 +647,8 @@ int main(void)
         cmocka_unit_test(exchange_in_a_full_table),
         cmocka_unit_test(refused_memory),
         cmocka_unit_test(chosen_keys),
+        cmocka_unit_test(first_that_repeats),
+        cmocka_unit_test(keys_for_one_place),
         cmocka_unit_test(concurrent_callers),
     };
     if (!test_target_runs()) {
