@@ -162,5 +162,6 @@ bulkhash_special_build(sim_gpu ${sim_small} BH_BRINGS=0
 bulkhash_special_build(sim_front ${sim_small}
   BH_MORE_ALONE=1 BH_MORE_DESIGNS="tables/stadium/design.h" BH_SIM_WHOLE_LINES=1
   BH_ST_GROUP_MOST=8u BH_ST_PART_BYTES=2400u BH_ST_LOCKS_MANY=1u BH_ST_WORDS_LEAST=2u SCENE_KEYS=24u BH_FRONT_GROUP=2u BH_FRONT_LEAST=2u BH_FAR_BYTES=0u)
-bulkhash_special_build(lines)
+# Lines are counted of pairs of 4+4 bytes.
+bulkhash_special_build(lines BH_UNIT_NARROW=1)
 set(bulkhash_special_builds sim sim_gpu sim_front lines)

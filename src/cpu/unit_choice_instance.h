@@ -1,5 +1,5 @@
 /* One pair of widths in a unit's choice of kernels. */
-#if BH_APART < BH_DESIGN_INSTANCES
+#if BH_UNIT_HAS
 if (options->key_bytes == BH_KEY_BYTES && options->value_bytes == BH_VALUE_BYTES &&
     BH_DESIGN_WANTS_APART(options) == BH_APART)
     return &BH_DESIGN(kernels);

@@ -2,7 +2,7 @@
  * One pair of widths of one design's kernels: operations, schedule and passes, and the table that
  * names them. Included once for each.
  */
-#if BH_APART < BH_DESIGN_INSTANCES
+#if BH_UNIT_HAS
 
 #include BH_DESIGN_OPS
 

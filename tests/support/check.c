@@ -57,12 +57,13 @@ void test_status_is(const char *file, int line, const char *call, bh_status answ
 
 uint64_t test_seed(void)
 {
-    const char *text = getenv("BULKHASH_TEST_SEED");
+    const char *text = NULL;
 
     if (seed_known) {
         return seed;
     }
     seed_known = true;
+    text = getenv("BULKHASH_TEST_SEED");
     if (text == NULL || *text == '\0') {
         seed = 20240607;
     } else if (strcmp(text, "random") == 0) {

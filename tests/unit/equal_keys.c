@@ -184,7 +184,8 @@ static void check_widths(test_widths widths)
 static void one_element_inserts(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < TEST_WIDTHS; i++)
+    // Under ThreadSanitizer pairs of 4+4 and 8+8 bytes: threads see words of pairs, or pairs of words.
+    for (uint32_t i = TEST_THREAD_SANITIZER; i < TEST_WIDTHS; i += TEST_THREAD_SANITIZER ? 4 : 1)
         check_widths(test_all_widths[i]);
 }
 

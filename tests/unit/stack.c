@@ -8,7 +8,7 @@
  * with another colour tells how far the call came down. The threads of a pool are started on such
  * stacks, too; they are looked at after every call. What the call is given is chosen so that the calls
  * go where the stack is used: sorting, merging, growing, searches in tables that are full. All this for
- * every instruction set of this machine, and with 1, 2 and 4 threads.
+ * every instruction set of this machine, and with 1 and 4 threads.
  *
  * On the device that is none (tests/fake/module.c) what stands for kernels runs on the same stack as
  * the call that launches it, and is counted with it.
@@ -559,7 +559,8 @@ static void every_call(void **state)
         return;
     }
     for (size_t t = 0; t < TEST_COUNT(targets); t++) {
-        for (uint32_t threads = 1; threads <= POOL_MOST && target_runs(targets[t]); threads *= 2) {
+        for (uint32_t threads = 1; threads <= POOL_MOST && target_runs(targets[t]);
+             threads *= POOL_MOST) {
             play(targets[t], threads);
         }
     }
