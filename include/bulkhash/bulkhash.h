@@ -430,7 +430,8 @@ BH_API void bh_table_destroy(bh_table *table);
  *   - BH_DUPLICATES_ORDERED: elements with the same key take effect one by one in index order. So outcomes
  *     and content are as if all elements did, whatever the number of threads. Three things stay open:
  *       1. Concurrent calls may see elements with different keys take effect in any order.
- *       2. In a full table a later key may get the room that an earlier one did not.
+ *       2. In a full table a later key may get the room that an earlier one did not, and an earlier one the
+ *          room of a key that a later element erases.
  *       3. Lookups (bh_find) are not ordered: while another thread writes, two lookups of the same key
  *          in one call may see the old and the new value in either order.
  *   - BH_DUPLICATES_NONE: a promise of the caller that no call holds a key twice.

@@ -22,8 +22,8 @@
  * When a slice has erased so many keys that the table should be smaller, the workers
  * return in the same way, and the caller asks the policy to shrink it.
  *
- * In an ordered call there is one worker, and elements with the same key run one after the other. As far as the keys
- * of a slice are all different, nobody can tell in which order they run: then it runs as any other.
+ * In an ordered call there is one worker, and elements with the same key run one after the other. The order of different
+ * keys is open: so slices are cut where a key repeats one of the slice (cut_ordered), and run as any other.
  *
  * An operation that the policy refuses is marked BH_NOT_DONE. Once growing has
  * failed, the call does not try to grow again: it does what can be done without.
@@ -37,7 +37,8 @@
 #include "cpu/ways.h"
 #include "storage/temporary.h"
 
-/* Elements of an ordered call that run one after the other before it is seen again whether they must. Chosen, not tuned. */
+/* Elements of an ordered call that run one after the other before it is seen again whether they must; and of how many it is
+ * seen at least. Chosen, not tuned. */
 #define IN_TURN_MOST (BH_SLICE_MOST < 512u ? BH_SLICE_MOST + 0u : 512u)
 
 typedef struct worker {
@@ -61,7 +62,9 @@ typedef struct call {
     uint64_t chunk;     /* elements that a worker sorts at a time */
     uint32_t takes_room;
     uint32_t changes; /* it is not of lookups alone */
-    uint32_t ordered;
+    uint32_t ordered; /* equal keys run one after the other */
+    uint32_t
+        seen; /* of an ordered call: of how many elements it is seen next whether their keys are different */
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
     uint32_t shrink;   /* there are fewer keys than the table is made for */
@@ -147,16 +150,22 @@ static void touch_pages(void *answers, uint64_t bytes)
 
 /*
  * Decides how the slice of an ordered call runs that a worker has just taken: as far as its keys are all different, as if
- * concurrent; where too few are, some elements one after the other. What is cut off is taken again.
+ * concurrent; where too few are, some elements one after the other. What is cut off is taken again. Where keys repeat soon
+ * few are looked at the next time, because the table that they are entered in is cleared first.
  */
 static void cut_ordered(call *c, bh__slice *slice)
 {
-    const uint32_t taken = slice->count;
+    const uint32_t taken = slice->count, seen = taken < c->seen ? taken : c->seen;
+    const uint32_t least = slice->ops ? BH_DISTINCT_LEAST_MIXED : BH_DISTINCT_LEAST;
     uint32_t count = 0;
 
-    if (taken >= BH_DISTINCT_LEAST)
-        count = bh__distinct(slice->keys, c->table->options.key_bytes, taken);
-    slice->ordered = count < BH_DISTINCT_LEAST;
+    if (seen >= least) {
+        count = bh__distinct(slice->keys, c->table->options.key_bytes, seen);
+        c->seen = 2 * count < IN_TURN_MOST       ? IN_TURN_MOST
+                  : 2 * count < BH_DISTINCT_MOST ? 2 * count
+                                                 : BH_DISTINCT_MOST;
+    }
+    slice->ordered = count < least;
     if (slice->ordered)
         count = taken < IN_TURN_MOST ? taken : IN_TURN_MOST;
     slice->count = count;
@@ -549,6 +558,7 @@ static bh_status run_slices(const bh__backend *backend, bh_table *table, const b
     c.ordered = course->way == BH_CPU_IN_ORDER || course->way == BH_CPU_LONE;
     c.kernel = table->kernels->slice[course->kind];
     c.in_turn = table->kernels->slice[BH_SLICE_MIXED];
+    c.seen = BH_DISTINCT_MOST;
     c.growth = growth;
     c.status = BH_OK;
 

@@ -8,9 +8,9 @@
 #include "primitives/hash.h"
 
 #ifndef BH_ORDERED_LEAST
-/* Calls of fewer elements run one by one in the calling thread, and so do all calls where there is no
- * other thread: cutting a call into segments costs a thread half as much again as running it (measured;
- * where operations are mixed, three quarters), so it pays only if other threads are kept busy too. */
+/* Calls of fewer elements run in the calling thread (batch.c), and so do all calls where there is no other thread. Cutting a
+ * call into segments takes about as long as running it, so two threads are hardly faster than one, and more are
+ * (measured: docs/decisions/0048). */
 #define BH_ORDERED_LEAST (1u << 15)
 #define BH_ORDERED_THREADS 2u
 /* Elements of a chunk, which bound the memory that a call takes besides the table. */

@@ -67,7 +67,7 @@ typedef enum bh__cpu_way {
 typedef enum bh__cpu_order {
     BH_CPU_ORDER_OF_TABLE, /* a caller's: what the table's options say */
     BH_CPU_ORDER_NONE,     /* as if concurrent */
-    BH_CPU_ORDER_GIVEN     /* one after the other */
+    BH_CPU_ORDER_GIVEN     /* those of a key one after the other */
 } bh__cpu_order;
 
 typedef struct bh__cpu_course {

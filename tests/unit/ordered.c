@@ -369,6 +369,47 @@ static void budgets(void **state)
 
 /* In a table that cannot grow all keys go and as many others come: one by one there is room
  * for them, so there must be, although some come before as many have gone. */
+static void exchange(bh_context *context)
+{
+    for (int w = 0; w < TEST_WIDTHS; w += widths_step(1)) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t most = TEST_SANITIZER ? 100000 : 200000;
+        bh_table *table = ordered_table(context, widths, 1, 4 * most);
+        model *map = model_new();
+        batch all = batch_new(widths.key_bytes, widths.value_bytes, most);
+        bh_status status = BH_OK;
+        uint64_t keys = 0;
+        batch other;
+
+        for (uint64_t i = 0; i < most; i++) {
+            batch_set(&all, i, random_key(widths.key_bytes, 4, i), i);
+        }
+        keys = most - call_and_compare(table, map, BH_INSERT, &all, &status);
+        check_status(status, BH_ERR_FULL);
+        other = batch_new(widths.key_bytes, widths.value_bytes, 2 * keys);
+        for (uint64_t i = 0, from = 0; i < other.n; i++) {
+            uint64_t key = random_key(widths.key_bytes, 4, most + i);
+
+            if (i < keys) {
+                while (all.outcomes[from] != BH_INSERTED) {
+                    from++;
+                }
+                key = batch_key(&all, from++);
+            }
+            other.ops[i] = i < keys ? BH_ERASE : BH_INSERT;
+            batch_set(&other, i, key, i);
+        }
+        check(other.n >= LEAST, "only %llu elements", (unsigned long long)other.n);
+        check(call_and_compare(table, map, BATCH_APPLY, &other, &status) == 0,
+              "there was room, and something was not done");
+        check_status(status, BH_OK);
+        batch_free(&other);
+        batch_free(&all);
+        model_free(map);
+        bh_table_destroy(table);
+    }
+}
+
 static void exchange_in_a_full_table(void **state)
 {
     test_executor executor;
@@ -381,44 +422,13 @@ static void exchange_in_a_full_table(void **state)
     // In turn, so that no thread gives back room at the last moment.
     test_executor_start(&executor, TEST_IN_TURN, 2);
     context = context_new(0, &executor.executor, NULL);
-    for (int w = 0; w < TEST_WIDTHS; w += widths_step(1)) {
-        const test_widths widths = test_all_widths[w];
-        const uint64_t most = TEST_SANITIZER ? 100000 : 200000;
-        bh_table *table = ordered_table(context, widths, 1, 4 * most);
-        model *map = model_new();
-        batch all = batch_new(widths.key_bytes, widths.value_bytes, most);
-        bh_status status = BH_OK;
-        uint64_t keys = 0;
-        batch exchange;
-
-        for (uint64_t i = 0; i < most; i++) {
-            batch_set(&all, i, random_key(widths.key_bytes, 4, i), i);
-        }
-        keys = most - call_and_compare(table, map, BH_INSERT, &all, &status);
-        check_status(status, BH_ERR_FULL);
-        exchange = batch_new(widths.key_bytes, widths.value_bytes, 2 * keys);
-        for (uint64_t i = 0, from = 0; i < exchange.n; i++) {
-            uint64_t key = random_key(widths.key_bytes, 4, most + i);
-
-            if (i < keys) {
-                while (all.outcomes[from] != BH_INSERTED) {
-                    from++;
-                }
-                key = batch_key(&all, from++);
-            }
-            exchange.ops[i] = i < keys ? BH_ERASE : BH_INSERT;
-            batch_set(&exchange, i, key, i);
-        }
-        check(exchange.n >= LEAST, "only %llu elements", (unsigned long long)exchange.n);
-        check(call_and_compare(table, map, BATCH_APPLY, &exchange, &status) == 0,
-              "there was room, and something was not done");
-        check_status(status, BH_OK);
-        batch_free(&exchange);
-        batch_free(&all);
-        model_free(map);
-        bh_table_destroy(table);
-    }
+    exchange(context);
     bh_context_destroy(context);
+    if (!test_on_gpu()) {
+        context = context_new(1, NULL, NULL);
+        exchange(context);
+        bh_context_destroy(context);
+    }
 }
 
 /* Every request to the system is refused in turn, in a table that needs no room: the call does
@@ -506,10 +516,81 @@ static void chosen_keys(void **state)
     bh_context_destroy(context);
 }
 
+/* --- calls of one thread ------------------------------------------------------------------- */
+
+/* A key that comes again after `period` others; of period 0, one in 65 elements has the same key, and no other comes twice. */
+static uint64_t key_again(uint32_t key_bytes, uint64_t period, uint64_t i)
+{
+    return random_key(key_bytes, 6, period > 0 ? i % period : i % 65 == 64 ? 0 : i + 1);
+}
+
+/* All operations in calls of one thread, which are cut where keys repeat: around the least number of different keys that run as
+ * if concurrent, around a slice, and in between. The table grows in the middle of them, or, where it has a budget, refuses keys. */
+static void cut_calls(bh_context *context, bh_design design, test_widths widths, bool has_budget)
+{
+    static const uint64_t periods[] = {0,   1,   62,  63,   64,   65,   127,
+                                       190, 191, 192, 2000, 2047, 2048, 5000};
+    static const uint64_t sizes[] = {63, 64, 65, 192, 193, 2048, 2049, 9000};
+
+    for (size_t p = 0; p < TEST_COUNT(periods); p++) {
+        bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+        rng random = random_start(test_seed() + p);
+        model *map = model_new();
+        bh_table *table = NULL;
+
+        options.design = design;
+        options.duplicates = BH_DUPLICATES_ORDERED;
+        options.max_host_bytes = has_budget ? 40000 : 0;
+        table = table_with(context, &options);
+        for (int operation = 0; operation < BATCH_OPS + 4; operation++) {
+            const int call = operation < BATCH_OPS ? operation : BATCH_APPLY;
+            const uint64_t n = sizes[(p + (size_t)operation) % TEST_COUNT(sizes)];
+            bh_status status = BH_OK;
+            batch all;
+
+            if (widths.value_bytes == 0 && batch_is_reduction(call)) {
+                continue;
+            }
+            all = batch_new(widths.key_bytes, widths.value_bytes, n);
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all, i, key_again(widths.key_bytes, periods[p], i),
+                          random_next(&random));
+                all.ops[i] = pattern_op(FEW_KEYS, widths.value_bytes, i, &random);
+            }
+            (void)call_and_compare(table, map, call, &all, &status);
+            check(status == BH_OK || (has_budget && status == BH_ERR_FULL), "%s",
+                  bh_error_detail());
+            batch_free(&all);
+        }
+        model_free(map);
+        bh_table_destroy(table);
+    }
+}
+
+static void by_one_thread(void **state)
+{
+    bh_context *context = NULL;
+    bh_design design;
+    (void)state;
+
+    if (TEST_THREAD_SANITIZER || test_on_gpu()) {
+        return; // one thread of the host does it all
+    }
+    context = context_new(1, NULL, NULL);
+    for (uint32_t d = 0; (design = bh__design_at(d, NULL)) != BH_AUTO; d++) {
+        for (int w = TEST_SANITIZER; w < TEST_WIDTHS; w += TEST_SANITIZER ? 4 : 1) {
+            cut_calls(context, design, test_all_widths[w], false);
+            cut_calls(context, design, test_all_widths[w], true);
+        }
+    }
+    bh_context_destroy(context);
+}
+
 /* How many keys are different, from the first on, where the first that repeats one is known. */
 static void first_that_repeats(void **state)
 {
-    static const uint32_t counts[] = {1, 2, 3, 63, 64, 65, 1000, BH_SLICE_MOST - 1, BH_SLICE_MOST};
+    static const uint32_t counts[] = {
+        1, 2, 3, 63, 64, 65, 1000, BH_DISTINCT_MOST - 1, BH_DISTINCT_MOST};
     rng random = random_start(test_seed());
     (void)state;
 
@@ -517,12 +598,14 @@ static void first_that_repeats(void **state)
         for (uint64_t c = 0; c < TEST_COUNT(counts); c++) {
             const uint32_t n = counts[c];
             for (uint32_t round = 0; round < 20; round++) {
-                // Keys in a row, multiples of a power of two, and random ones; all different.
+                // Keys at equal distances, multiples of a power of two, and random ones; all different.
                 const uint32_t shift = round % 3 == 1 ? 8 * k - 13 : 0;
+                const uint64_t distance = round % 3 == 0 ? 1 + 421 * round : 1;
                 batch all = batch_new(k, 0, n);
                 const uint64_t late = n > 1 ? 1 + random_below(&random, n - 1) : 0;
                 for (uint64_t i = 0; i < n; i++) {
-                    const uint64_t key = round % 3 == 2 ? random_key(k, 1, i) : i << shift;
+                    const uint64_t key =
+                        round % 3 == 2 ? random_key(k, 1, i) : i * distance << shift;
                     batch_set(&all, i, key, 0);
                 }
                 check(bh__distinct(all.keys, k, n) == n, "%u different keys of %u bytes are not", n,
@@ -543,19 +626,23 @@ static void first_that_repeats(void **state)
  * counts as different. */
 static void keys_for_one_place(void **state)
 {
-    const uint64_t inverse = 0xf1de83e19937733dULL; // of the factor of distinct.c
-    batch all = batch_new(8, 0, BH_SLICE_MOST);
+    const uint64_t first = 0xf1de83e19937733dULL,
+                   second = 0x96de1b173f119089ULL; // inverses of the factors of distinct.c
+    batch all = batch_new(8, 0, BH_DISTINCT_MOST);
     uint32_t count = 0;
     (void)state;
 
-    check(inverse * 0x9e3779b97f4a7c15ULL == 1, "not the inverse");
-    for (uint64_t i = 0; i < BH_SLICE_MOST; i++) {
-        batch_set(&all, i, i * inverse, 0);
+    check(first * 0x9e3779b97f4a7c15ULL == 1 && second * 0xbf58476d1ce4e5b9ULL == 1, "no inverses");
+    for (uint64_t i = 0; i < BH_DISTINCT_MOST; i++) {
+        uint64_t key = i * second;
+        key = (key ^ key >> 29 ^ key >> 58) * first;
+        batch_set(&all, i, key ^ key >> 32, 0);
     }
-    count = bh__distinct(all.keys, 8, BH_SLICE_MOST);
-    check(count >= 1 && count < 200, "%u keys in one place", count);
+    count = bh__distinct(all.keys, 8, BH_DISTINCT_MOST);
+    check(count >= 1 && count < 100, "%u keys in one place", count);
     batch_set(&all, 5, batch_key(&all, 2), 0);
-    check(bh__distinct(all.keys, 8, BH_SLICE_MOST) == 5, "a key that repeats one was passed over");
+    check(bh__distinct(all.keys, 8, BH_DISTINCT_MOST) == 5,
+          "a key that repeats one was passed over");
     batch_free(&all);
 }
 
@@ -647,6 +734,7 @@ int main(void)
         cmocka_unit_test(exchange_in_a_full_table),
         cmocka_unit_test(refused_memory),
         cmocka_unit_test(chosen_keys),
+        cmocka_unit_test(by_one_thread),
         cmocka_unit_test(first_that_repeats),
         cmocka_unit_test(keys_for_one_place),
         cmocka_unit_test(concurrent_callers),
