@@ -24,11 +24,7 @@ enable_language(CUDA)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 
-# Designs: the list of src/tables/designs.h. Histories are told of the first.
-set(design_list ${PROJECT_SOURCE_DIR}/src/tables/designs.h)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${design_list})
-file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z0-9_]+/design.h\"")
-list(TRANSFORM designs REPLACE ".*tables/([a-z0-9_]+)/.*" "\\1")
+# The design that tests of histories are told of.
 list(GET designs 0 first_design)
 
 # Sources of src/cuda/device once more, with definitions: the part NAME of modules. Parts are compiled

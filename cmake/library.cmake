@@ -1,4 +1,4 @@
-# The library: plain sources, and one source compiled once for each instruction set.
+# The library: plain sources, and two compiled once for each instruction set, of which one is compiled so for each design.
 
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/base/*.c
@@ -9,10 +9,16 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/cpu/*.c
   ${PROJECT_SOURCE_DIR}/src/cuda/host/*.c
   ${PROJECT_SOURCE_DIR}/src/api/*.c)
-set(unit_source ${PROJECT_SOURCE_DIR}/src/cpu/unit.c)
-list(REMOVE_ITEM library_sources ${unit_source})
+set(unit_sources ${PROJECT_SOURCE_DIR}/src/cpu/unit.c ${PROJECT_SOURCE_DIR}/src/cpu/unit_target.c)
+list(REMOVE_ITEM library_sources ${unit_sources})
 
-# Names of the instruction sets, and for each the flags that unit.c gets.
+# The designs: the list of src/tables/designs.h.
+set(design_list ${PROJECT_SOURCE_DIR}/src/tables/designs.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${design_list})
+file(STRINGS ${design_list} designs REGEX "^#include \"tables/[a-z0-9_]+/design.h\"")
+list(TRANSFORM designs REPLACE ".*tables/([a-z0-9_]+)/.*" "\\1")
+
+# Names of the instruction sets, and for each the flags that a unit gets.
 set(bulkhash_targets scalar)
 set(unit_flags_scalar -DBH_TARGET_SCALAR=1)
 set(unit_flags_avx2
@@ -71,19 +77,36 @@ if(BULKHASH_SANITIZE STREQUAL "address")
   endif()
 endif()
 
+# The unit of a target, of which each design's kernels are an object of their own: with several processors that is compiled
+# sooner. Sets unit_NAME_objects.
+function(bulkhash_unit name)
+  set(objects $<TARGET_OBJECTS:unit_${name}>)
+  bulkhash_library_part(unit_${name} ${PROJECT_SOURCE_DIR}/src/cpu/unit_target.c)
+  set(parts unit_${name})
+  foreach(design ${designs})
+    bulkhash_library_part(unit_${name}_${design} ${PROJECT_SOURCE_DIR}/src/cpu/unit.c)
+    target_compile_definitions(unit_${name}_${design} PRIVATE BH_THIS_DESIGN="tables/${design}/design.h")
+    list(APPEND parts unit_${name}_${design})
+    list(APPEND objects $<TARGET_OBJECTS:unit_${name}_${design}>)
+  endforeach()
+  foreach(part ${parts})
+    target_compile_options(${part} PRIVATE ${unit_flags_${name}})
+    if(name STREQUAL "scalar")
+      target_compile_definitions(${part} PRIVATE ${scalar_definitions})
+    endif()
+    if(BULKHASH_SANITIZE STREQUAL "address")
+      target_compile_options(${part} PRIVATE ${bulkhash_untimed})
+    endif()
+  endforeach()
+  set(unit_${name}_objects ${objects} PARENT_SCOPE)
+endfunction()
+
 bulkhash_library_part(bulkhash_objects ${library_sources})
 target_compile_definitions(bulkhash_objects PRIVATE ${have_definitions})
 set(all_objects $<TARGET_OBJECTS:bulkhash_objects>)
 foreach(name ${bulkhash_targets})
-  bulkhash_library_part(unit_${name} ${unit_source})
-  target_compile_options(unit_${name} PRIVATE ${unit_flags_${name}})
-  if(name STREQUAL "scalar")
-    target_compile_definitions(unit_scalar PRIVATE ${scalar_definitions})
-  endif()
-  if(BULKHASH_SANITIZE STREQUAL "address")
-    target_compile_options(unit_${name} PRIVATE ${bulkhash_untimed})
-  endif()
-  list(APPEND all_objects $<TARGET_OBJECTS:unit_${name}>)
+  bulkhash_unit(${name})
+  list(APPEND all_objects ${unit_${name}_objects})
 endforeach()
 
 add_library(bulkhash SHARED ${all_objects})
@@ -124,7 +147,7 @@ function(bulkhash_special_build name)
   string(REGEX REPLACE "_.*" "" target ${name})
   string(TOUPPER ${target} upper)
   set(definitions BH_TARGET_${upper}=1 ${ARGN})
-  add_library(bulkhash_${name} STATIC EXCLUDE_FROM_ALL ${library_sources} ${unit_source})
+  add_library(bulkhash_${name} STATIC EXCLUDE_FROM_ALL ${library_sources} ${unit_sources})
   target_include_directories(bulkhash_${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(bulkhash_${name} PUBLIC ${definitions}

@@ -1,7 +1,7 @@
 /*
- * The units: all operation text compiled for one instruction set each. unit.c is
- * compiled once per target into an object of its own, every helper in it is static,
- * and the only names that leave it are the two functions below. Which unit runs is decided
+ * The units: all operation text compiled for one instruction set each. unit.c is compiled once per target and design,
+ * unit_target.c once per target, into objects of their own. Every helper in them is static, and the only names that leave
+ * them are the two functions below and one for each design, which the first of these calls. Which unit runs is decided
  * at run time in choose.c, which is compiled without any target's flags.
  */
 #ifndef BH_CPU_UNIT_H

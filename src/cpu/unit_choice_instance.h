@@ -1,4 +1,4 @@
-/* One pair of widths in a unit's choice of kernels. */
+/* One pair of widths of a design in a unit: whether it is that of the options. */
 #if BH_UNIT_HAS
 if (options->key_bytes == BH_KEY_BYTES && options->value_bytes == BH_VALUE_BYTES &&
     BH_DESIGN_WANTS_APART(options) == BH_APART)
