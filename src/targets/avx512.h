@@ -100,9 +100,11 @@ BH_FN uint32_t bh_keys_match32(const void *keys, uint32_t count, bh_wanted wante
         mask = _mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)first),
                                        _mm512_castsi512_si256(wanted));
     else
-        mask = (uint32_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(line), wanted) >> 1;
+        mask = _mm512_cmpeq_epi32_mask(_mm512_load_si512(line), wanted);
     __asm__ volatile("" : "+m"(*line));
-    return bh_avx512_bits(mask);
+    /* Shifted behind that: a shift of the mask itself is one of 16 bits, and two instructions more. */
+    mask = bh_avx512_bits(mask);
+    return count <= 7 ? mask : mask >> 1;
 }
 
 BH_FN uint32_t bh_keys_match64(const void *keys, uint32_t count, bh_wanted wanted)
