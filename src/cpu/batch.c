@@ -37,8 +37,8 @@
 #include "cpu/ways.h"
 #include "storage/temporary.h"
 
-/* Elements of an ordered call that run one after the other before it is seen again whether they must; and of how many it is
- * seen at least. Chosen, not tuned. */
+/* Elements of an ordered call that run one after the other before keys are looked at again; and as many of these at least.
+ * Chosen, not tuned. */
 #define IN_TURN_MOST (BH_SLICE_MOST < 512u ? BH_SLICE_MOST + 0u : 512u)
 
 typedef struct worker {
@@ -61,10 +61,9 @@ typedef struct call {
     uint64_t next;      /* first element that no worker has taken; may be beyond the last one */
     uint64_t chunk;     /* elements that a worker sorts at a time */
     uint32_t takes_room;
-    uint32_t changes; /* it is not of lookups alone */
-    uint32_t ordered; /* equal keys run one after the other */
-    uint32_t
-        seen; /* of an ordered call: of how many elements it is seen next whether their keys are different */
+    uint32_t changes;  /* it is not of lookups alone */
+    uint32_t ordered;  /* equal keys run one after the other */
+    uint32_t seen;     /* of an ordered call: keys that are looked at for the next slice */
     uint32_t in_tasks; /* the workers are tasks of the executor */
     uint32_t stopped;  /* a worker waits for the policy or the gate */
     uint32_t shrink;   /* there are fewer keys than the table is made for */
