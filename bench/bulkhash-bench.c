@@ -102,8 +102,8 @@ static const char usage_text[] =
 /* Compilers need not take longer strings. */
 static const char usage_experiments_text[] =
     "Experiments:\n"
-    "  operations  each operation on a table made for its keys, as ratios to the limit;\n"
-    "              keys with a skew; export, clear, memory\n"
+    "  operations  each operation on a table made for its keys, as ratios to the limit, changes\n"
+    "              also to changing as many random lines; keys with a skew; export, clear, memory\n"
     "  growth      a table filled from capacity 1, beside one that was reserved: time,\n"
     "              keys moved, pauses, peak memory\n"
     "  turnover    finds in a table whose keys were all replaced, three times over, beside\n"

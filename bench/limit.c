@@ -1,4 +1,4 @@
-/* The random-line limit; see limit.h. */
+/* The random-line limits; see limit.h. */
 #include "limit.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ void limit_destroy(limit *l)
 }
 
 /* A multiply and a shift make the next line's number: less work than any hash table has. */
-static const unsigned char *line_of(const limit *l, uint64_t i)
+static unsigned char *line_of(const limit *l, uint64_t i)
 {
     uint64_t x = i * 0x9e3779b97f4a7c15ull;
 
@@ -59,10 +59,29 @@ static void ask_for(const unsigned char *line)
     __builtin_prefetch(line, 0, 2);
 }
 
-static void read_lines(void *argument, uint64_t first, uint64_t count)
+/* What is done to each line. */
+typedef enum use { READ, CHANGE, CHANGE_LOCKED } use;
+
+/* Answers the line's first word, which all uses read. A change writes another word of the line. */
+static inline uint64_t use_line(unsigned char *line, use how)
 {
-    limit *l = argument;
-    const unsigned char *window[WINDOW_MOST];
+    uint64_t *const words = (uint64_t *)(void *)line;
+    uint64_t first = __atomic_load_n(words, __ATOMIC_RELAXED);
+
+    if (how == CHANGE_LOCKED)
+        (void)__atomic_compare_exchange_n(words, &first, first | 1, 0, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED);
+    if (how != READ) {
+        __atomic_store_n(words + 1, first, __ATOMIC_RELAXED);
+        __atomic_store_n(words, first + 2, __ATOMIC_RELEASE);
+    }
+    return first;
+}
+
+/* `how` is a constant. */
+static inline void use_lines(limit *l, uint64_t first, uint64_t count, use how)
+{
+    unsigned char *window[WINDOW_MOST];
     uint64_t sum = 0, i;
     uint32_t depth = l->window, at = 0;
 
@@ -71,24 +90,50 @@ static void read_lines(void *argument, uint64_t first, uint64_t count)
         ask_for(window[i]);
     }
     for (i = depth; i < count; i++) {
-        sum += *(const volatile uint64_t *)(const void *)window[at];
+        sum += use_line(window[at], how);
         window[at] = line_of(l, first + i);
         ask_for(window[at]);
         at = at + 1 == depth ? 0 : at + 1;
     }
     for (i = 0; i < depth; i++)
-        sum += *(const volatile uint64_t *)(const void *)window[i];
+        sum += use_line(window[i], how);
     __atomic_fetch_add(&l->sum, sum, __ATOMIC_RELAXED);
 }
 
-double limit_run(limit *l)
+static void read_lines(void *argument, uint64_t first, uint64_t count)
+{
+    use_lines(argument, first, count, READ);
+}
+
+static void change_lines(void *argument, uint64_t first, uint64_t count)
+{
+    use_lines(argument, first, count, CHANGE);
+}
+
+static void change_lines_locked(void *argument, uint64_t first, uint64_t count)
+{
+    use_lines(argument, first, count, CHANGE_LOCKED);
+}
+
+/* Million lines per second that go through `work`. */
+static double rate_of(limit *l, void (*work)(void *argument, uint64_t first, uint64_t count))
 {
     const bh_system *system = &l->backend->system;
     uint64_t begin = system->clock_nanoseconds(system->state), end;
 
-    bh__run(&l->backend->executor, read_lines, l, LINES, PART);
+    bh__run(&l->backend->executor, work, l, LINES, PART);
     end = system->clock_nanoseconds(system->state);
     return LINES * 1e3 / (double)(end - begin);
+}
+
+double limit_run(limit *l)
+{
+    return rate_of(l, read_lines);
+}
+
+double limit_change(limit *l, int locked)
+{
+    return rate_of(l, locked ? change_lines_locked : change_lines);
 }
 
 uint32_t limit_tune(limit *l)

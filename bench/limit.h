@@ -1,7 +1,8 @@
 /*
  * The limit: how many random 64-byte lines per second this machine reads from
  * memory as large as a table, with the table's allocator, page size and threads.
- * Every result of the benchmark stands beside it.
+ * Every result of the benchmark stands beside it. Changing lines has a limit of its own, which is lower: a changed line
+ * is written back, and of several threads each locks the line first.
  */
 #ifndef BH_BENCH_LIMIT_H
 #define BH_BENCH_LIMIT_H
@@ -20,5 +21,9 @@ uint32_t limit_tune(limit *l);
 
 /* Million lines per second with the window found. */
 double limit_run(limit *l);
+
+/* Million lines per second that are changed: read, and two words of them written, the least that a table
+ * does. `locked`: the first of these words by a compare-and-swap before, as a bucket is locked. */
+double limit_change(limit *l, int locked);
 
 #endif

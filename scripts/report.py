@@ -319,7 +319,7 @@ def table(rows):
 
 def table_of_fills(rows):
     """fills.jsonl is the experiment `operations` at several fills: a column for each."""
-    rate = {(row["name"], f"{row['fill'] or 0:.2f}"): number(row["mops"]) for row in rows}
+    rate = {(row["name"], f"{row['fill'] or 0:.2f}"): number(row["mops"]) for row in rows if row["mops"]}
     names = list(dict.fromkeys(name for name, _ in rate))
     fills = sorted({fill for _, fill in rate})
     columns = [(f"fill {fill}", "--:", [rate.get((name, fill), "") for name in names]) for fill in fills]

@@ -85,6 +85,8 @@ hostile keys, fixed seed and the next .*random keys
 4\+8 to 0.95, same call again .*times the time of placing all
 4\+4 to 0.85, longest hold .*ms
 4\+4, after one erase .*times the time of placing all
+find, calls of 1, cached .*ns a call
+insert, calls of 1, cached .*ns a call
 hit, fresh
 miss, fresh
 hit, grown
@@ -93,7 +95,8 @@ hit, turned over
 miss, turned over
 partition, 512 parts .*of copying the keys
 END
-for line in 'find, half present' 'find_or_insert, half present' 'find, turned over .*of find, fresh' \
+for line in 'find, half present' 'lines changed .*limit.* ratio' \
+    '(insert|reduce|erase), beside changes .*of changing random lines' 'find_or_insert, half present' 'find, turned over .*of find, fresh' \
     'miss, turned over .*of miss, fresh' 'find, callers .*times one thread' 'find, calls of 16 ' \
     'find, calls of 1024, cached' 'erase, 6000 keys' 'sort .*of copying the pairs' \
     'gather .*limit.* ratio' 'insert, 1.03 slots .*of sorting the pairs' \
