@@ -180,6 +180,52 @@ static void compact_returns_nodes(void **state)
     }
 }
 
+static void check_noted(const bh_table *table, bool wanted, const char *when)
+{
+    const bh_da_geometry *g = table->policy->geometry(table);
+
+    (void)check_nodes(table);
+    check(TEST_ADDRESS_SANITIZER || (g->turnover != 0) == wanted, "%s erasures are%s noted", when,
+          wanted ? " not" : "");
+}
+
+/* Insertions rely on it that no key has been erased, until one is (WHAT A LOCK FINDS CHANGED in ops.h). */
+static void erasures_are_noted(void **state)
+{
+    (void)state;
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        const uint64_t n = test_scaled(20000);
+        bh_table_options options = options_of(widths, 1);
+        bh_table *table = NULL;
+
+        options.max_fill = 2;
+        table = table_with(context, &options);
+        play_call(table, widths, BH_INSERT, 0, n, BH_INSERTED);
+        check_noted(table, false, "after insertions");
+        check_status(bh_reserve(table, 4 * n), BH_OK);
+        check_noted(table, false, "after splits");
+        check_status(bh_compact(table), BH_OK);
+        check_noted(table, false, "after merges");
+        play_call(table, widths, BH_ERASE, n, n, BH_MISSING);
+        check_noted(table, false, "after erasures of absent keys");
+        play_call(table, widths, BH_ERASE, 0, n / 3, BH_ERASED);
+        check_noted(table, true, "after erasures");
+        play_call(table, widths, BH_INSERT, 0, n / 3, BH_INSERTED);
+        check_noted(table, true, "after insertions of erased keys");
+        check_status(bh_compact(table), BH_OK);
+        check_noted(table, false, "after compacting");
+        play_call(table, widths, BH_INSERT, n, n, BH_INSERTED);
+        play_call(table, widths, BH_FIND, 0, 2 * n, BH_FOUND);
+        check_noted(table, false, "after more insertions");
+        play_call(table, widths, BH_ERASE, 0, 1, BH_ERASED);
+        check_noted(table, true, "after one erasure");
+        check_status(bh_clear(table), BH_OK);
+        check_noted(table, false, "after clearing");
+        bh_table_destroy(table);
+    }
+}
+
 /* Nobody can keep a table from taking keys that all have one bucket: its chain is as long as it must be, and
  * the stack grows for it. */
 static void one_bucket(void **state)
@@ -408,12 +454,16 @@ static void slices_put_nodes_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_of_every_size),  cmocka_unit_test(wrong_options_are_named),
-        cmocka_unit_test(holes_are_used_again), cmocka_unit_test(compact_returns_nodes),
-        cmocka_unit_test(one_bucket),           cmocka_unit_test(full_in_a_mixed_call),
-        cmocka_unit_test(shrinks_and_grows),    cmocka_unit_test(compact_within_a_budget),
-        cmocka_unit_test(slices_put_nodes_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_of_every_size),
+                                       cmocka_unit_test(wrong_options_are_named),
+                                       cmocka_unit_test(holes_are_used_again),
+                                       cmocka_unit_test(compact_returns_nodes),
+                                       cmocka_unit_test(one_bucket),
+                                       cmocka_unit_test(full_in_a_mixed_call),
+                                       cmocka_unit_test(shrinks_and_grows),
+                                       cmocka_unit_test(compact_within_a_budget),
+                                       cmocka_unit_test(slices_put_nodes_back),
+                                       cmocka_unit_test(erasures_are_noted)};
 
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, dachash_start, dachash_end))

@@ -106,6 +106,7 @@ bh_status bh__da_lay_out(bh__da_table *t, uint64_t buckets)
     g.whole = g.base << g.doublings;
     g.mask = (1ull << g.doublings) - 1;
     g.split = 0;
+    g.turnover = 0;
     stack = bh__da_stack_bytes(
         &g, bh__da_nodes_for(keys_in(table, g.whole, 0), g.whole, bh__da_slots(table)));
     if (g.whole > BH_DA_NODES_MOST / 2 || !stack ||
@@ -274,6 +275,7 @@ bh_status bh__da_compact(bh_table *table)
     bh__da_publish(t);
     if (!bh__da_clean(t, 1))
         return bh__da_refused("to close up chains");
+    g->turnover = 0; /* only last nodes have free slots now */
     /* Range by range, each of which gives up some memory: so it can be done near a budget, too. */
     while (!status && (g->split || g->doublings) &&
            keys_in(table, g->split ? g->whole : g->whole / 2, 0) >= table->keys)

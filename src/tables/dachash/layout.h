@@ -23,7 +23,8 @@
  *                   begins i keys' widths behind the header. (With 4+4 bytes every second word is a key, so
  *                   every second bit is used.) No key and no value is reserved
  *     bit  31       first node: lock of the bucket, held by the one operation that changes something in
- *                   it. Other nodes: this one has been returned, and is free
+ *                   it (not by one that takes a single step in a table that one thread alone changes).
+ *                   Other nodes: this one has been returned, and is free
  *     bits 32..63   link: the number of the next node; 0: this is the last one
  *
  * The stamp counts the pairs that have been put into the node. It tells a reader whether the slot that it
@@ -102,6 +103,8 @@ extern const bh__policy bh__dachash_policy;
 
 /* Why an operation stalled: its chain is full, and the stack empty. */
 #define BH_DA_REASON_NODE BH_REASON_OF_DESIGN
+/* The same: it is to erase a key, and none has been erased yet. */
+#define BH_DA_REASON_TURNOVER (2 * BH_REASON_OF_DESIGN)
 
 /* The descriptor that a slice takes once. */
 typedef struct bh_da_geometry {
@@ -118,6 +121,7 @@ typedef struct bh_da_geometry {
     uint32_t node_shift; /* a node has 2^node_shift bytes */
     uint32_t positions;  /* of keys in a node, as bits of the header */
     uint32_t values;     /* where values begin in a node of wide pairs */
+    uint32_t turnover;   /* on cores, 1: keys may have been erased since chains were closed up */
 } bh_da_geometry;
 
 /*

@@ -11,6 +11,8 @@
 
 /* Nodes that a slice takes at a time at most: then other threads' additions no longer matter. */
 #define BH_DA_BUNCH_MOST 16u
+/* How many nodes of a bunch are asked for before they are wanted. */
+#define BH_DA_STASHED_AHEAD 4u
 
 BH_FN unsigned char *bh_da_at(uint64_t address)
 {
@@ -100,6 +102,15 @@ BH_FN int bh_da_take_shelved(const bh__slice *slice, const bh_da_geometry *g)
     return 1;
 }
 
+/* Asks for `count` nodes of a stash, or those that there are, from number `at` on. A store to a node that is not
+ * in the cache does not wait, but the next locked instruction waits for the store (docs/decisions/0049). */
+BH_FN void bh_da_bring_stashed(const bh__stash *stash, const bh_da_geometry *g, uint64_t at,
+                               uint64_t count)
+{
+    for (; count && at < stash->end; at++, count--)
+        bh_bring_to_write(bh_da_at(bh_da_node(g, g->first + at)));
+}
+
 /* Takes a node for an operation; answers its address, 0 when there is none. A slice takes one node, then two, then four, if
  * there are none on the shelf. Sixteen threads that took their nodes one by one filled a table at 0.4 of the rate. */
 BH_FN uint64_t bh_da_pop(const bh__slice *slice, const bh_da_geometry *g)
@@ -116,7 +127,9 @@ BH_FN uint64_t bh_da_pop(const bh__slice *slice, const bh_da_geometry *g)
             return 0;
         if (stash->bunch < BH_DA_BUNCH_MOST)
             stash->bunch *= 2;
+        bh_da_bring_stashed(stash, g, stash->next, BH_DA_STASHED_AHEAD);
     }
+    bh_da_bring_stashed(stash, g, stash->next + BH_DA_STASHED_AHEAD, 1);
     return bh_da_node(g, g->first + stash->next++);
 }
 

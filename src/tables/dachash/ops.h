@@ -24,10 +24,11 @@
  *
  *   WALK    Looks at one node after the other, without a lock. A lookup ends at its key, or behind the
  *           last node. A change of a key that is there takes the bucket's lock where the key was seen,
- *           looks at that slot again, and acts, all in one step. An insertion that has come to the end of
- *           the chain knows that its key was absent at one instant. It takes the lock. A chain of one or
- *           two nodes, as nearly all are, it looks at once more in the same step, and puts the key into
- *           the first free slot, or into a node taken from the stack. In a longer chain it goes on to
+ *           looks at that slot again (if it may have changed: see below), and acts, all in one step. An
+ *           insertion that has come to the end of the chain knows that its key was absent at one instant.
+ *           It takes the lock. A chain of one or two nodes, as nearly all are, it looks at once more in the
+ *           same step (likewise), and puts the key into the first free slot, or into a node taken from the
+ *           stack. In a longer chain it goes on to
  *   LOCKED  From the first node once more; now nothing changes. It remembers the first free slot. At the
  *           end it puts the key there, or into a node taken from the stack; in an earlier node by
  *   PUT     a step of its own.
@@ -38,6 +39,23 @@
  *
  * In LOCKED and PUT the lock is held from step to step. An operation holds one lock at most, and none while
  * it waits for another, so there is no deadlock; readers do not look at it.
+ *
+ * WHAT A LOCK FINDS CHANGED. Between a look at a node and the lock other threads may have changed the node.
+ * If its header is another one by then the operation looks again, or begins once more. If it is the same, a
+ * thread may have slept while others erased and inserted keys again and again, until the header was as
+ * before: so the operation looks at the node again, with the lock held. That costs a third of an insertion,
+ * because a locked instruction waits for all that stands before it, and the next one for this look. So it
+ * does not look again, on cores,
+ *
+ *   - while no key has been erased (turnover 0). The bits of slots are set then and never cleared: a header that
+ *     is the same says that the node is the same, and a node that links to another is full for good. The
+ *     first erasure stalls, and the policy, which holds the gate alone, sets turnover. When the table is
+ *     cleared or compacted turnover is 0 again;
+ *   - where one thread changes the table (BH_HINT_BIASED) at a node that the same step has looked at. A step
+ *     that ends without the lock does not even store it.
+ *
+ * On a GPU, where a look may be at a copy of which pieces are older than others, the node is always looked
+ * at again, and erasures do not stall.
  *
  * WHY A READER MISSES NOTHING. While operations run no pair moves. So a key that is present for as long as
  * a lookup takes lies in one slot all the while, in a node that is linked all the while, and the lookup comes

@@ -86,6 +86,7 @@ static bh_status create(const bh_table *plan, bh_table **made)
     t->nodes.memory = 0;
 
     g = &t->geometry;
+    __builtin_memset(g, 0, sizeof *g); /* a GPU compares all of its bytes */
     slots = bh__da_slots(&checked);
     g->seed = bh_seed_expand(o->seed);
     g->node_shift = 4;
@@ -164,6 +165,11 @@ static bh__resolved resolve(bh_table *table, bh__slice *slice, int *may_grow, bh
     bh__da_table *t = bh__da_of(table);
     bh_status status = BH_OK;
 
+    /* Another slice's may have been resolved meanwhile. */
+    if (slice->reasons & BH_DA_REASON_TURNOVER) {
+        t->geometry.turnover = 1;
+        return BH_RESOLVED_AGAIN;
+    }
     if (slice->reasons & BH_DA_REASON_NODE) {
         status = more_nodes(t, slice->stalled);
         if (!status)
@@ -190,6 +196,7 @@ static bh_status clear(bh_table *table)
     table->keys = 0;
     table->erases = 0;
     table->changes++;
+    t->geometry.turnover = 0;
     bh__da_publish(t);
     return BH_OK;
 }

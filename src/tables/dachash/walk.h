@@ -8,11 +8,29 @@
 
 typedef enum bh_da_state { BH_DA_WALK, BH_DA_LOCKED, BH_DA_PUT } bh_da_state;
 
-/* One try to lock the bucket of a first node, whose header was `header`. */
+/* One try to lock the bucket of a first node, whose header was `header`. Where only one thread changes the
+ * table (BH_HINT_BIASED) no other operation begins before the step has ended. So the only lock that there can
+ * be is one that another operation of the slice keeps from step to step, and this one stores none: a vector
+ * load of the node behind such a store would wait until that has come to the cache (docs/decisions/0049). An
+ * operation that keeps the lock stores it. */
 BH_FN int bh_da_lock(uint32_t hints, uint64_t first, uint64_t header)
 {
     return !(header & BH_DA_LOCK) &&
-           bh_swap_in64(hints, bh_da_at(first), header, header | BH_DA_LOCK);
+           (BH_IS_BIASED(hints) || bh_swap_if64(bh_da_at(first), header, header | BH_DA_LOCK));
+}
+
+/* Whether a node whose header is as it was when this step looked at the node, now that its bucket is locked,
+ * has the pairs that it had then: see ops.h, WHAT A LOCK FINDS CHANGED. (Where one thread changes the table
+ * that is true within a step only.) */
+BH_FN int bh_da_is_sure(uint32_t hints, const bh_da_geometry *g)
+{
+    return BH_IS_BIASED(hints) || (BH_BRINGS && !g->turnover);
+}
+
+/* Whether an operation of this kind stalls at a key that is there, so that the policy notes that keys are erased. */
+BH_FN int bh_da_is_first_erasure(const bh_da_geometry *g, uint32_t kind)
+{
+    return BH_BRINGS && BH_OP_ERASES(kind) && !g->turnover;
 }
 
 /* Unlocks a bucket whose first node, but for the lock, is as it should be. */
@@ -192,13 +210,19 @@ BH_FN bh_answer BH_DA(leave)(BH_DA(op) *op, uint64_t header)
 BH_FN bh_answer BH_DA(change)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t header,
                               uint32_t position)
 {
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
     const int behind = op->node != op->first;
 
+    if (bh_da_is_first_erasure(g, kind)) {
+        slice->reasons |= BH_DA_REASON_TURNOVER;
+        return BH_STALL;
+    }
     if (!bh_da_lock(slice->hints, op->first, behind ? bh_load64(bh_da_at(op->first)) : header))
         return BH_RETRY;
-    if (behind)
+    if (behind && !BH_IS_BIASED(slice->hints))
         header = bh_load64(bh_da_at(op->node));
-    if (!(header >> position & 1) || BH_LOAD_KEY(BH_DA(key_at)(op->node, position)) != op->key) {
+    if (!bh_da_is_sure(slice->hints, g) &&
+        (!(header >> position & 1) || BH_LOAD_KEY(BH_DA(key_at)(op->node, position)) != op->key)) {
         bh_da_unlock(op->first);
         return BH_RETRY;
     }
@@ -267,10 +291,11 @@ BH_FN int BH_DA(is_in)(const bh_da_geometry *g, uint64_t node, uint64_t header, 
     return BH_DA(match)(g, node & ~(uint64_t)(BH_DA_LINE - 1), node, header, key) != 0;
 }
 
-/* WALK of an insertion has come to its end in a node behind the first: locks the bucket, and begins once
- * more. Nearly all chains that are longer than one node are two, both of which are in the cache now: these
- * are looked at in this step. */
-BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t kind,
+/* WALK of an insertion has come to its end in a node behind the first, which had the header `seen`: locks the
+ * bucket. Nearly all chains that are longer than one node are two, both of which are in the cache now: these
+ * are looked at once more in this step, where they may have changed. In a longer chain the operation begins
+ * once more. */
+BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint64_t seen,
                                      bh_region *next)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
@@ -280,10 +305,15 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
         return BH_RETRY;
     last = bh_load64(bh_da_at(op->node));
     if (bh_da_node(g, bh_da_link(header)) != op->node || bh_da_link(last)) {
+        if (BH_IS_BIASED(slice->hints)) /* from now on the lock is held from step to step */
+            bh_store64(bh_da_at(op->first), header | BH_DA_LOCK);
         op->state = BH_DA_LOCKED;
         return BH_DA(go_to)(slice, op, op->first, next);
     }
-    if (BH_DA(is_in)(g, op->first, header, op->key) || BH_DA(is_in)(g, op->node, last, op->key)) {
+    /* An earlier step looked at the first node. While no key has been erased it was full, and still is. */
+    if (((!BH_BRINGS || g->turnover) && BH_DA(is_in)(g, op->first, header, op->key)) ||
+        (!(last == seen && bh_da_is_sure(slice->hints, g)) &&
+         BH_DA(is_in)(g, op->node, last, op->key))) {
         bh_store64(bh_da_at(op->first), header);
         return BH_DA(go_to)(slice, op, op->first, next);
     }
@@ -298,11 +328,11 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
  * it has changed. */
 BH_FN bh_answer BH_DA(lock_missed)(const bh__slice *slice, BH_DA(op) *op, uint64_t header)
 {
+    const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
+
     if (!bh_da_lock(slice->hints, op->first, header))
         return BH_RETRY;
-    /* A thread may have slept between its look and the swap while others changed the node again and again,
-     * until its header was the same: so the node is looked at once more. */
-    if (BH_DA(is_in)((const bh_da_geometry *)slice->geometry, op->first, header, op->key)) {
+    if (!bh_da_is_sure(slice->hints, g) && BH_DA(is_in)(g, op->first, header, op->key)) {
         bh_store64(bh_da_at(op->first), header);
         return BH_RETRY;
     }
@@ -319,7 +349,7 @@ BH_FN bh_answer BH_DA(missed)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, ui
         return BH_DA(no_room)(slice);
     op->hole = 0;
     if (op->node != op->first)
-        return BH_DA(missed_behind)(slice, op, kind, next);
+        return BH_DA(missed_behind)(slice, op, kind, header, next);
     if (BH_DA(lock_missed)(slice, op, header) == BH_RETRY)
         return BH_RETRY;
     return BH_DA(add)(slice, op, kind, header, next);
@@ -378,7 +408,7 @@ BH_FN bh_answer BH_DA(step_on)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, u
                     : BH_DA(match)(g, at, op->node, header, op->key);
     if (match && BH_OP_KEEPS(kind))
         return BH_DA(found)(slice, op, kind, node, bh_first(match), stamp);
-    if (match && BH_IS_ALIKE(slice)) {
+    if (match && BH_IS_ALIKE(slice) && !bh_da_is_first_erasure(g, kind)) {
         BH_DA(act_alike)(slice, op, kind, bh_first(match));
         return BH_DONE;
     }
