@@ -58,8 +58,8 @@ static void run_table(const bench *b, bh_context *single, uint64_t n, int cached
 {
     static const uint64_t batch[] = {1, 16, 1024};
     static const double bar[] = {1.3, 1, 0.5};
-    static const double call_bar[] = {30,
-                                      45}; /* of a find and an insertion in cache, nanoseconds */
+    /* Of a find and of an insertion in cache, nanoseconds. */
+    static const double call_bar[] = {30, 45};
     enum { BATCHES = 3, FIND = 0, INSERT = 1, OPS = 2 };
     static const bh_op op_of[OPS] = {BH_FIND, BH_INSERT};
     static const char *const what[OPS] = {"find", "insert"};

@@ -62,7 +62,7 @@ static void ask_for(const unsigned char *line)
 /* What is done to each line. */
 typedef enum use { READ, CHANGE, CHANGE_LOCKED } use;
 
-/* Answers the line's first word, which all uses read. A change writes another word of the line. */
+/* Answers the line's first word, which all uses read. A change writes that word and the one behind it. */
 static inline uint64_t use_line(unsigned char *line, use how)
 {
     uint64_t *const words = (uint64_t *)(void *)line;

@@ -256,6 +256,7 @@ static void run_memory(const work *w, double max_fill, const char *name, double 
     bh_table_destroy(table);
 }
 
+/* Sets the bars of the machine's class, and says which class that is. */
 static void set_bars(const bench *b, result *results)
 {
     const settings *s = &b->settings;
