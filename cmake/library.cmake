@@ -162,7 +162,7 @@ endfunction()
 # Interleavings are explored on the smallest tables there can be: one bucket of two slots per
 # subtable, slices of two elements, searches of a few buckets, ordered calls in chunks of a few;
 # HashFight with generations, regions and rounds of a handful of keys each; DACHash with nodes of one
-# slot, whose buckets are split one by one; Stadium hashing with two tickets in a
+# slot, whose buckets are split one by one, and lists of two nodes; Stadium hashing with two tickets in a
 # word, two words in a line, and parts that are split from the beginning. A gate that was held alone is
 # entered in both ways at once.
 set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_BIAS_AFTER=1u BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
@@ -172,7 +172,7 @@ bulkhash_special_build(sim ${sim_small}
   BH_DY_SLOTS_MOST=2u BH_DY_SMALL_BUCKETS=1 BH_DY_FLOOR_SLOTS=1 BH_DY_SEARCH_MOST=32u
   BH_HF_BUFFER_MOST=2 BH_HF_REGION_KEYS=4 BH_HF_TAIL_KEYS=1 BH_HF_TAIL_LEAST=1 BH_HF_MERGE_FACTOR=1
   BH_HF_CHUNK_MOST=4
-  BH_DA_SLOTS_MOST=1u BH_DA_RANGE_LEAST=1 BH_DA_SHELF_WORDS=1u
+  BH_DA_SLOTS_MOST=1u BH_DA_RANGE_LEAST=1 BH_DA_BUNCH_MOST=2u
   BH_ST_WORDS=2u BH_ST_GROUP_MOST=2u BH_ST_PART_BYTES=1u
   BH_FRONT_GROUP=2u BH_FRONT_LEAST=2u BH_FRONT_AGAIN_LEAST=1u BH_FAR_BYTES=0u)
 # Once more with the text that a GPU runs (BH_BRINGS), where that differs most: Stadium hashing by halves of lines, which

@@ -259,10 +259,9 @@ static int run_slice(call *c, worker *w)
         looks = bh__looks_take(table, slice->hints);
     }
     slice->looks = looks;
-    w->stash.next = w->stash.end = 0;
-    w->stash.bunch = 1;
+    bh__stash_begin(&w->stash);
     (slice->ordered ? c->in_turn : c->kernel)(slice);
-    if (w->stash.next != w->stash.end)
+    if (w->stash.left)
         table->kernels->put_back(slice);
     if (c->takes_room)
         bh__looks_give(table, looks, slice->looks, slice->hints);
@@ -480,6 +479,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     const int takes_room = bh__takes_room(batch), changes = bh__cpu_is_change(batch);
     bh__presence *presence, *own;
     uint16_t list[1];
+    bh__stash stash;
     bh__slice slice;
     uint64_t looks = 0;
     int shrinks, favour = 0;
@@ -502,7 +502,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.outcomes = batch->outcomes;
     slice.ops = batch->ops;
     slice.list = list;
-    slice.stash = NULL;
+    slice.stash = &stash;
     slice.copies = NULL;
     slice.system = &backend->system;
     slice.target = NULL;
@@ -517,6 +517,7 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     slice.room =
         takes_room && (slice.hints & BH_HINT_BIASED) ? bh__room_take(table, 1, slice.hints) : 0;
     slice.inserted = slice.erased = slice.assigned = 0;
+    bh__stash_begin(&stash);
     kernel(&slice);
     if (!changes) {
         bh__target_note(table, slice.target);
@@ -526,6 +527,8 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     if (slice.stalled && takes_room && !slice.room &&
         (slice.room = bh__room_take(table, 1, slice.hints)) != 0)
         kernel(&slice);
+    if (stash.left)
+        table->kernels->put_back(&slice);
     if (looks != BH_LOOKS_FREE)
         bh__looks_spend(&table->allowance[1], looks - slice.looks, slice.hints);
     bh__slice_settle(table, &slice);

@@ -104,14 +104,20 @@ typedef struct bh__scratch {
 #define BH_REASON_PLACE 2u /* there was room, but all its places are taken */
 #define BH_REASON_OF_DESIGN 0x100u
 
-/* Things of a table that many slices take, numbered in the order in which they are taken; and a design takes them for a slice
- * in bunches, because a counter that all threads add to is slow. What is left when the slice ends is put back
- * (bh__kernels.put_back). */
+/* Things of a table, by their numbers, that many slices take; and a design takes them for a slice in bunches, because a counter that
+ * all threads add to is slow. What is left when the slice ends is put back (bh__kernels.put_back). */
 typedef struct bh__stash {
-    uint64_t next; /* those that are left: [next, end) */
-    uint64_t end;
-    uint64_t bunch; /* how many are taken next */
+    uint64_t next; /* the first of those that are left */
+    uint64_t left;
+    uint64_t linked; /* 0: they are numbered one after the other; 1: each says which is the next */
+    uint64_t bunch;  /* how many are taken next */
 } bh__stash;
+
+static inline void bh__stash_begin(bh__stash *stash)
+{
+    stash->next = stash->left = stash->linked = 0;
+    stash->bunch = 1;
+}
 
 /*
  * A slice: up to BH_SLICE_MOST operations that run under one shared hold of the gate, with one
@@ -129,7 +135,7 @@ typedef struct bh__slice {
     uint8_t *outcomes;
     const uint8_t *ops; /* NULL: all do `op` */
     uint16_t *list;
-    bh__stash *stash; /* NULL: what the slice takes it takes one by one */
+    bh__stash *stash; /* on cores: see BH_DESIGN_PUTS_BACK */
     unsigned char *
         copies; /* of different operations: BH_COPIES_BYTES of memory, aligned to 8 bytes, or NULL */
     const bh_system *system; /* to yield with, when everything in flight waits for other threads */

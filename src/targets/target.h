@@ -20,8 +20,7 @@
  *                              because a test for NULL costs a kernel 4 to 7 instructions per key
  *   BH_RUNS_ALIKE              1 where slices may have BH_HINT_ALIKE (tables/table.h), which costs a kernel a test
  *                              per key: on a GPU, and where tests run its text
- *   BH_ONE_THREAD              1 where one thread runs a whole slice: only there may it have BH_HINT_BIASED or a stash
- *                              (tables/table.h)
+ *   BH_ONE_THREAD              1 where one thread runs a whole slice: only there may it have BH_HINT_BIASED (tables/table.h)
  *   BH_QUIET                   1 where nobody else writes what a step reads, or the step knows that it may be old: no
  *                              meta word need be read again, no bucket locked, and a step may be given a copy of
  *                              its region

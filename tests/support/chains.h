@@ -5,6 +5,9 @@
 #ifndef BULKHASH_TESTS_SUPPORT_CHAINS_H
 #define BULKHASH_TESTS_SUPPORT_CHAINS_H
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "support/check.h"
 #include "tables/table.h"
 
@@ -12,7 +15,7 @@ typedef struct chains {
     uint64_t keys;
     uint64_t nodes;    // behind the first ones
     uint64_t longest;  // nodes of a chain
-    uint64_t returned; // nodes that are free until the stack is packed
+    uint64_t returned; // nodes that have been taken and are free
     uint64_t taken;    // nodes that have been taken from the stack
     uint64_t shelved;  // of those returned
     const char *wrong; // NULL, or what is
@@ -59,28 +62,44 @@ static inline void chains_walk(const bh_table *table, uint64_t first, chains *co
     count->longest = nodes > count->longest ? nodes : count->longest;
 }
 
-/* The shelf names free nodes, each once. */
+/* The header of a node on the shelf; if the node is not a free one that is seen the first time, says so. */
+static inline uint64_t chains_shelved(const bh_da_geometry *g, chains *count, char *seen,
+                                      uint64_t number)
+{
+    uint64_t header = 0;
+
+    if (number < g->first || number - g->first >= count->taken) {
+        count->wrong = "the shelf names a node that has not been taken";
+        return 0;
+    }
+    header = bh_load64(bh_da_at(bh_da_node(g, number)));
+    if ((header & BH_DA_FREE) == 0) {
+        count->wrong = "a node on the shelf is not free";
+    } else if (seen[number - g->first]++ != 0) {
+        count->wrong = "a node is on the shelf twice";
+    }
+    count->shelved++;
+    return header;
+}
+
+/* The lists on the shelf have free nodes, each once. */
 static inline void chains_shelf(const bh_da_geometry *g, chains *count)
 {
-    for (uint32_t w = 0; w < BH_DA_SHELF_WORDS; w++) {
-        const uint64_t run = bh_load64(bh_da_at(g->nodes + BH_DA_SHELF + 8ull * w));
-        const uint64_t end = (uint32_t)run + (run >> 32);
+    uint64_t word = bh_load64(bh_da_at(g->nodes + BH_DA_SHELF));
+    char *seen = calloc(count->taken + 1, 1);
 
-        count->shelved += run >> 32;
-        for (uint64_t i = (uint32_t)run; i < end; i++) {
-            if (i >= count->taken ||
-                (bh_load64(bh_da_at(bh_da_node(g, g->first + i))) & BH_DA_FREE) == 0) {
-                count->wrong = "a node on the shelf is not free";
-            }
+    while (word != 0 && count->wrong == NULL) {
+        const uint64_t first = (uint32_t)word;
+        uint64_t number = first;
+
+        for (uint64_t i = 0; i < word >> 32 && count->wrong == NULL; i++) {
+            number = bh_da_link(chains_shelved(g, count, seen, number));
         }
-        for (uint32_t v = 0; v < w && run != 0; v++) {
-            const uint64_t other = bh_load64(bh_da_at(g->nodes + BH_DA_SHELF + 8ull * v));
-            if (other != 0 && (uint32_t)other < end &&
-                (uint32_t)run < (uint32_t)other + (other >> 32)) {
-                count->wrong = "a node is on the shelf twice";
-            }
+        if (count->wrong == NULL) {
+            word = bh_load64(bh_da_at(bh_da_node(g, first) + BH_DA_BELOW));
         }
     }
+    free(seen);
 }
 
 static inline chains chains_count(const bh_table *table)
@@ -99,6 +118,8 @@ static inline chains chains_count(const bh_table *table)
         count.wrong = "the stack counts other nodes than are free";
     } else if (count.nodes + count.returned != count.taken) {
         count.wrong = "nodes in chains and returned ones are not those that were taken";
+    } else if (BH_BRINGS && !TEST_ADDRESS_SANITIZER && count.shelved != count.returned) {
+        count.wrong = "a returned node is not on the shelf";
     } else if (count.keys != table->keys) {
         count.wrong = "other slots are in use than the table counts keys";
     }

@@ -226,7 +226,9 @@ static bh_status merge(bh__da_table *t, uint64_t range)
     if (range > g->split)
         range = g->split;
     job.from = g->split - range;
-    status = bh__da_have_free(t, range);
+    /* A bucket may want a node, and none may be refused one. Meanwhile each other part of the pass has a bunch at most that it does not
+     * use: in its stash, or about to be taken. */
+    status = bh__da_have_free(t, range + (range - 1) / BH_DA_PASS_ITEMS * BH_DA_BUNCH_MOST);
     if (!status &&
         !backend->pass(backend, table, BH_DA_PASS_MERGE, &job, range, BH_DA_PASS_ITEMS, BH_TRY))
         status = bh__da_refused("to merge parts of the table");

@@ -39,16 +39,20 @@
  * split already. Pairs move then, and when chains are closed up or merged or the stack is packed; otherwise never.
  *
  * Nodes are taken from the stack in the order of their numbers. The first nodes hold how many have been taken, so a
- * stack of zeros is one from which nothing has been. Nodes that passes return stay where they are, marked as
- * free, until the stack is *packed*: then the last nodes in use move to their places. Nodes that slices return may be
- * taken again before that: some runs of them are on the *shelf*.
+ * stack of zeros is one from which nothing has been. Nodes that are returned stay where they are, marked as free.
+ *
+ *   - On cores they lie on the *shelf*: lists of a few nodes each, one list on top of the other. Whoever needs nodes takes the whole
+ *     list at the top. A free node links to the next of its list, and behind the header of a list's first node is the word of
+ *     the list below.
+ *   - On a GPU, where thousands of threads would wait for the one word of the shelf, they are taken again once the stack
+ *     has been *packed*: the last nodes in use have moved to their places.
  *
  *     bytes 0..7      how many nodes have been taken
  *     bytes 8..15     how many of them have been returned
- *     bytes 64..255   the shelf: in each word the first of nodes that follow each other, and above it how many; or 0
+ *     bytes 64..71    the top of the shelf: the number of a list's first node, and above it how many nodes; or 0
  *
- *     nodes     [ stack ][in use][in use][ free ][in use][ free ] | [fresh][fresh] ...
- *                                          ^________|             taken
+ *     nodes     [ stack ][in use][ free ][in use][ free ][in use] | [fresh][fresh] ...
+ *                   |______________^_______________^              taken
  */
 #ifndef BH_TABLES_DACHASH_LAYOUT_H
 #define BH_TABLES_DACHASH_LAYOUT_H
@@ -95,10 +99,13 @@ extern const bh__policy bh__dachash_policy;
 #define BH_DA_TAKEN 0u
 #define BH_DA_RETURNED 8u
 #define BH_DA_SHELF 64u
-#define BH_DA_STACK_BYTES 256u
-/* Words of the shelf. A build for tests has fewer, because each is looked at. */
-#ifndef BH_DA_SHELF_WORDS
-#define BH_DA_SHELF_WORDS 24u
+#define BH_DA_STACK_BYTES 128u
+/* In the first node of a list on the shelf: the word of the list below. */
+#define BH_DA_BELOW 8u
+/* Nodes that a stash takes at a time at most, and nodes of a list on the shelf: then other threads' additions no longer
+ * matter. A build for tests has fewer, so that there are several lists. */
+#ifndef BH_DA_BUNCH_MOST
+#define BH_DA_BUNCH_MOST 16u
 #endif
 
 /* Why an operation stalled: its chain is full, and the stack empty. */
@@ -171,9 +178,10 @@ typedef struct bh_da_pack {
 
 typedef struct bh_da_stack {
     const bh_da_geometry *geometry;
-    uint64_t sets; /* 1: set the stack to these counts */
+    uint64_t sets; /* 1: set the stack to these counts, and clear the shelf */
     uint64_t returned;
     uint64_t taken;
+    uint64_t shelved; /* not 0: there are lists on the shelf */
 } bh_da_stack;
 
 #endif

@@ -9,9 +9,7 @@
 #ifndef BH_TABLES_DACHASH_NODE_H
 #define BH_TABLES_DACHASH_NODE_H
 
-/* Nodes that a slice takes at a time at most: then other threads' additions no longer matter. */
-#define BH_DA_BUNCH_MOST 16u
-/* How many nodes of a bunch are asked for before they are wanted. */
+/* How many fresh nodes are asked for before they are wanted. */
 #define BH_DA_STASHED_AHEAD 4u
 
 BH_FN unsigned char *bh_da_at(uint64_t address)
@@ -80,80 +78,101 @@ BH_FN uint64_t bh_da_pop_one(uint32_t hints, const bh_da_geometry *g)
     return bh_da_take(hints, g, 1, &number) ? bh_da_node(g, g->first + number) : 0;
 }
 
-/* Takes a run of nodes from the shelf for a stash; answers whether there was one. */
-BH_FN int bh_da_take_shelved(const bh__slice *slice, const bh_da_geometry *g)
+/* Puts a list of `count` free nodes, the first number `first`, on the shelf. The swap fails only where another thread's has
+ * succeeded. */
+BH_FN void bh_da_shelve(uint32_t hints, const bh_da_geometry *g, uint64_t first, uint64_t count)
 {
-    unsigned char *word = bh_da_at(g->nodes + BH_DA_SHELF);
-    bh__stash *stash = slice->stash;
-    uint64_t run = 0, i;
+    unsigned char *const shelf = bh_da_at(g->nodes + BH_DA_SHELF);
+    uint64_t top;
 
-    for (i = 0; i < BH_DA_SHELF_WORDS; i++, word += 8) {
-        run = bh_load64(word);
-        if (run && bh_swap_in64(slice->hints, word, run, 0))
-            break;
-    }
-    if (i == BH_DA_SHELF_WORDS)
-        return 0;
-    stash->next = (uint32_t)run;
-    stash->end = stash->next + (run >> 32);
-    for (i = stash->next; i < stash->end; i++)
-        bh_store64(bh_da_at(bh_da_node(g, g->first + i)), 0);
-    (void)bh_take_in64(slice->hints, bh_da_at(g->nodes + BH_DA_RETURNED), stash->next - stash->end);
+    do {
+        top = bh_load64(shelf);
+        bh_write64(bh_da_at(bh_da_node(g, first) + BH_DA_BELOW), top);
+    } while (!bh_swap_in64(hints, shelf, top, first | count << 32));
+}
+
+/* Takes the list at the top of the shelf for a stash; answers whether there was one.
+ *
+ * While a thread looks at the list others may take it and use its nodes. What it has read as the word of the list below may be
+ * anything then, and its swap fails, unless the same list is at the top again with another list below. But while slices run, or one pass,
+ * no node is put on the shelf twice as the first of a list: who takes a list uses its first node, and no slice returns a node that has been
+ * used. A pass does, but not one that it has taken: that is in the chain of a bucket which the pass has done with. */
+BH_FN int bh_da_take_shelved(uint32_t hints, bh__stash *stash, const bh_da_geometry *g)
+{
+    unsigned char *const shelf = bh_da_at(g->nodes + BH_DA_SHELF);
+    uint64_t top, below;
+
+    do {
+        top = bh_load64(shelf);
+        if (!top)
+            return 0;
+        below = bh_load64(bh_da_at(bh_da_node(g, (uint32_t)top) + BH_DA_BELOW));
+    } while (!bh_swap_in64(hints, shelf, top, below));
+    stash->next = (uint32_t)top;
+    stash->left = top >> 32;
+    stash->linked = 1;
+    (void)bh_take_in64(hints, bh_da_at(g->nodes + BH_DA_RETURNED), 0 - stash->left);
+    bh_bring_to_write(bh_da_at(bh_da_node(g, (uint32_t)below)));
     return 1;
 }
 
-/* Asks for `count` nodes of a stash, or those that there are, from number `at` on. A store to a node that is not
- * in the cache does not wait, but the next locked instruction waits for the store (docs/decisions/0049). */
-BH_FN void bh_da_bring_stashed(const bh__stash *stash, const bh_da_geometry *g, uint64_t at,
-                               uint64_t count)
+/* Takes fresh nodes for a stash; answers whether there were any. */
+BH_FN int bh_da_take_fresh(uint32_t hints, bh__stash *stash, const bh_da_geometry *g)
 {
-    for (; count && at < stash->end; at++, count--)
-        bh_bring_to_write(bh_da_at(bh_da_node(g, g->first + at)));
-}
-
-/* Takes a node for an operation; answers its address, 0 when there is none. A slice takes one node, then two, then four, if
- * there are none on the shelf. Sixteen threads that took their nodes one by one filled a table at 0.4 of the rate. */
-BH_FN uint64_t bh_da_pop(const bh__slice *slice, const bh_da_geometry *g)
-{
-    bh__stash *stash = BH_ONE_THREAD ? slice->stash : 0;
-
-    if (!stash)
-        return bh_da_pop_one(slice->hints, g);
-    if (stash->next == stash->end && !bh_da_take_shelved(slice, g)) {
-        const uint64_t taken = bh_da_take(slice->hints, g, stash->bunch, &stash->next);
-
-        stash->end = stash->next + taken;
-        if (!taken)
-            return 0;
-        if (stash->bunch < BH_DA_BUNCH_MOST)
-            stash->bunch *= 2;
-        bh_da_bring_stashed(stash, g, stash->next, BH_DA_STASHED_AHEAD);
-    }
-    bh_da_bring_stashed(stash, g, stash->next + BH_DA_STASHED_AHEAD, 1);
-    return bh_da_node(g, g->first + stash->next++);
-}
-
-/* Puts the nodes back that a slice has taken and not used: as if they had never been taken, if no others have been since;
- * else as returned ones, on the shelf if it has room. */
-BH_FN void bh_da_put_back(const bh__slice *slice, const bh_da_geometry *g)
-{
-    unsigned char *const stack = bh_da_at(g->nodes);
-    bh__stash *stash = slice->stash;
-    const uint64_t left = stash->end - stash->next;
-    const uint64_t run = stash->next | left << 32;
     uint64_t i;
 
-    if (!left || bh_swap_in64(slice->hints, stack + BH_DA_TAKEN, stash->end, stash->next)) {
-        stash->next = stash->end;
+    stash->left = bh_da_take(hints, g, stash->bunch, &stash->next);
+    if (!stash->left)
+        return 0;
+    stash->next += g->first;
+    stash->linked = 0;
+    if (stash->bunch < BH_DA_BUNCH_MOST)
+        stash->bunch *= 2;
+    for (i = 0; i < BH_DA_STASHED_AHEAD && i < stash->left; i++)
+        bh_bring_to_write(bh_da_at(bh_da_node(g, stash->next + i)));
+    return 1;
+}
+
+/* Takes a node; answers its address, 0 when there is none. On cores slices, and passes that want nodes, have a stash: it takes a list
+ * from the shelf, or else one fresh node, then two, then four. Sixteen threads that took their nodes one by one filled a table at 0.4 of
+ * the rate.
+ *
+ * The next nodes are asked for. A store to a node that is not in the cache does not wait, but the next locked instruction waits
+ * for the store (docs/decisions/0049). */
+BH_FN uint64_t bh_da_pop(uint32_t hints, bh__stash *stash, const bh_da_geometry *g)
+{
+    uint64_t node, ahead;
+
+    if (!BH_BRINGS)
+        return bh_da_pop_one(hints, g);
+    if (!stash->left && !bh_da_take_shelved(hints, stash, g) && !bh_da_take_fresh(hints, stash, g))
+        return 0;
+    node = bh_da_node(g, stash->next);
+    stash->next = stash->linked ? bh_da_link(bh_load64(bh_da_at(node))) : stash->next + 1;
+    stash->left--;
+    ahead = stash->linked ? 1 : BH_DA_STASHED_AHEAD;
+    if (stash->left >= ahead)
+        bh_bring_to_write(bh_da_at(bh_da_node(g, stash->next + ahead - 1)));
+    return node;
+}
+
+/* Puts the nodes back that a stash has left: as if they had never been taken, if they are fresh and no others have been taken
+ * since; else on the shelf. */
+BH_FN void bh_da_put_back(uint32_t hints, bh__stash *stash, const bh_da_geometry *g)
+{
+    unsigned char *const stack = bh_da_at(g->nodes);
+    const uint64_t first = stash->next, left = stash->left;
+    const uint64_t fresh = first - g->first;
+    uint64_t i;
+
+    stash->left = 0;
+    if (!left || (!stash->linked && bh_swap_in64(hints, stack + BH_DA_TAKEN, fresh + left, fresh)))
         return;
-    }
-    for (; stash->next < stash->end; stash->next++)
-        bh_store64(bh_da_at(bh_da_node(g, g->first + stash->next)), BH_DA_FREE);
-    (void)bh_take_in64(slice->hints, stack + BH_DA_RETURNED, left);
-    for (i = 0; i < BH_DA_SHELF_WORDS; i++)
-        if (!bh_load64(stack + BH_DA_SHELF + 8 * i) &&
-            bh_swap_in64(slice->hints, stack + BH_DA_SHELF + 8 * i, 0, run))
-            return;
+    for (i = 1; !stash->linked && i <= left; i++)
+        bh_store64(bh_da_at(bh_da_node(g, first + i - 1)), BH_DA_FREE | (i < left ? first + i : 0)
+                                                                            << BH_DA_LINK_SHIFT);
+    (void)bh_take_in64(hints, stack + BH_DA_RETURNED, left);
+    bh_da_shelve(hints, g, first, left);
 }
 
 #endif

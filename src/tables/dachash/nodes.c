@@ -65,7 +65,7 @@ static int see(const bh__da_table *t, bh_da_stack *stack)
 
 int bh__da_nodes_used(const bh__da_table *t, uint64_t *used)
 {
-    bh_da_stack stack = {&t->geometry, 0, 0, 0};
+    bh_da_stack stack = {&t->geometry, 0, 0, 0, 0};
 
     if (!see(t, &stack))
         return 0;
@@ -93,20 +93,23 @@ bh_status bh__da_have_nodes(bh__da_table *t, uint64_t nodes)
 
 bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted)
 {
-    bh_da_stack stack = {&t->geometry, 0, 0, 0};
+    bh_da_stack stack = {&t->geometry, 0, 0, 0, 0};
     const uint64_t eighth = t->geometry.nodes_most / 8;
     bh_status status = BH_OK;
+    uint64_t shelved; /* on cores all returned nodes are */
 
     if (!see(t, &stack))
         return bh__da_refused("to say how many nodes are free");
-    if (t->geometry.nodes_most - stack.taken >= wanted)
+    shelved = stack.shelved ? stack.returned : 0;
+    if (t->geometry.nodes_most - stack.taken + shelved >= wanted)
         return BH_OK;
     /* Packing reads all first nodes: not for a few, unless there is no other way. */
     if (stack.returned <= eighth || stack.returned <= wanted) {
         status = bh__da_have_nodes(t, stack.taken + (wanted > eighth ? wanted : eighth));
         if (status)
-            status = bh__da_have_nodes(t, stack.taken + wanted);
-        if (!status || !stack.returned)
+            status = bh__da_have_nodes(t, stack.taken + wanted - shelved);
+        /* Packing would find no more than there is on the shelf. */
+        if (!status || !stack.returned || shelved)
             return status;
     }
     bh__da_pack(t, UINT64_MAX);
@@ -143,7 +146,7 @@ void bh__da_pack(bh__da_table *t, uint64_t keep)
     bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
     bh_da_geometry *g = &t->geometry;
-    bh_da_stack stack = {g, 0, 0, 0};
+    bh_da_stack stack = {g, 0, 0, 0, 0};
     bh_da_pack job = {g, 0, 0, 0, 0, 0};
     bh__temporary memory;
     uint64_t taken;

@@ -6,7 +6,7 @@
  *
  *     node.h      one node: header, keys, values; the stack of nodes
  *     walk.h      an operation in flight: how it begins, and its steps along a chain
- *     chains.h    passes that deal the pairs of chains out anew: split, merge, clean
+ *     chains.h    passes that change chains: split, merge, clean
  *     sweep.h     the other passes: nodes give way to a smaller stack; export
  *
  * From Zhou, "DACHash: A Dynamic, Cache-Aware and Concurrent Hash Table on GPUs" (University of Mississippi,

@@ -89,7 +89,7 @@ uint64_t bh__da_nodes_for(uint64_t keys, uint64_t buckets, uint32_t slots);
  * name. */
 uint64_t bh__da_stack_bytes(const bh_da_geometry *g, uint64_t nodes);
 
-/* Sees to it that the stack has `nodes` nodes in all, or that `wanted` can be taken from it. */
+/* Sees to it that the stack has `nodes` nodes in all, or that `wanted` can be taken from it and from the shelf. */
 bh_status bh__da_have_nodes(bh__da_table *t, uint64_t nodes);
 bh_status bh__da_have_free(bh__da_table *t, uint64_t wanted);
 

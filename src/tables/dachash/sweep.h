@@ -17,18 +17,27 @@ BH_FN void BH_DA(see_stack)(void *argument, uint64_t first, uint64_t count)
 {
     bh_da_stack *job = (bh_da_stack *)argument;
     unsigned char *stack = bh_da_at(job->geometry->nodes);
-    uint32_t i;
 
     (void)first;
     (void)count;
-    for (i = 0; job->sets && i < BH_DA_SHELF_WORDS; i++)
-        bh_write64(stack + BH_DA_SHELF + 8 * i, 0);
     if (job->sets) {
+        bh_write64(stack + BH_DA_SHELF, 0);
         bh_write64(stack + BH_DA_RETURNED, job->returned);
         bh_write64(stack + BH_DA_TAKEN, job->taken);
     }
     job->returned = bh_read64(stack + BH_DA_RETURNED);
     job->taken = bh_read64(stack + BH_DA_TAKEN);
+    job->shelved = bh_read64(stack + BH_DA_SHELF);
+}
+
+/* Lists some free nodes, with one addition: threads that list them one by one wait for each other. */
+BH_FN void BH_DA(list_some)(bh_da_pack *job, const uint32_t *found, uint32_t count)
+{
+    const uint64_t at = bh_take64(&job->listed, count);
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        job->holes[at + i] = found[i];
 }
 
 /* BH_DA_PASS_HOLES: an item is a node, from g->first on. Those behind `end` become as good as new. */
@@ -36,6 +45,7 @@ BH_FN void BH_DA(list_holes)(void *argument, uint64_t first, uint64_t count)
 {
     bh_da_pack *job = (bh_da_pack *)argument;
     const bh_da_geometry *g = job->geometry;
+    uint32_t found[BH_DA_BUNCH_MOST], some = 0;
     uint64_t i;
 
     for (i = g->first + first; i < g->first + first + count; i++) {
@@ -43,11 +53,18 @@ BH_FN void BH_DA(list_holes)(void *argument, uint64_t first, uint64_t count)
 
         if (!(bh_read64(node) & BH_DA_FREE))
             continue;
-        if (i < job->end)
-            job->holes[bh_take64(&job->listed, 1)] = (uint32_t)i;
-        else
+        if (i >= job->end) {
             bh_write64(node, 0);
+            continue;
+        }
+        found[some++] = (uint32_t)i;
+        if (some == BH_DA_BUNCH_MOST) {
+            BH_DA(list_some)(job, found, some);
+            some = 0;
+        }
     }
+    if (some)
+        BH_DA(list_some)(job, found, some);
 }
 
 /* BH_DA_PASS_PACK. */

@@ -248,7 +248,7 @@ BH_FN bh_answer BH_DA(put)(bh__slice *slice, BH_DA(op) *op, uint32_t kind, uint6
 BH_FN_RARE bh_answer BH_DA(append)(bh__slice *slice, BH_DA(op) *op, uint64_t header, BH_VALUE value)
 {
     const bh_da_geometry *g = (const bh_da_geometry *)slice->geometry;
-    const uint64_t node = bh_da_pop(slice, g);
+    const uint64_t node = bh_da_pop(slice->hints, slice->stash, g);
     const uint32_t position = bh_first(g->positions);
 
     if (!node) {
@@ -474,5 +474,5 @@ BH_FN bh_answer BH_DA(at_first)(bh__slice *slice, BH_DA(op) *op, uint32_t kind)
 /* bh__kernels.put_back. */
 BH_FN_RARE void BH_DA(put_back)(bh__slice *slice)
 {
-    bh_da_put_back(slice, (const bh_da_geometry *)slice->geometry);
+    bh_da_put_back(slice->hints, slice->stash, (const bh_da_geometry *)slice->geometry);
 }
