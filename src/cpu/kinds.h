@@ -27,7 +27,14 @@
 #define BH_KINDS_LINE 64u
 
 /* Elements that are packed at a time. */
-#define BH_KINDS_GROUP 8u
+#define BH_KINDS_GROUP 16u
+
+/* Up to so many elements of a kind in a line are copied one by one: else a rare kind would cost as much as a frequent one. */
+#define BH_KINDS_SPARSE 12u
+
+#if BH_COPIES_BYTES(0, 1, 0) != BH_KINDS_GROUP * 5
+#error "copies have no room for a group more"
+#endif
 
 /* Which kind has a turn: erasures the first, and then in the order of their numbers. */
 BH_FN uint32_t bh_kind_of_turn(uint32_t turn)
@@ -62,44 +69,40 @@ BH_FN BH_DESIGN(alike) BH_DESIGN(alike_in)(unsigned char *memory, uint32_t room)
     return alike;
 }
 
-/* Adds those of the `members` elements from `first` on that are in the mask. `values` are those of the slice, or NULL;
- * `names` are the numbers of a group from `first` on. Answers how many elements there are then. */
-BH_FN uint32_t BH_DESIGN(add_alike)(BH_DESIGN(alike) *alike, const bh__slice *slice,
-                                    const BH_VALUE *values, const uint32_t *names, uint32_t first,
-                                    uint32_t members, uint32_t mask, uint32_t count)
+/* Adds an element. `values` are those of the slice, or NULL. */
+BH_FN void BH_DESIGN(add_one)(BH_DESIGN(alike) *alike, const bh__slice *slice,
+                              const BH_VALUE *values, uint32_t at, uint32_t count)
 {
-    const BH_KEY *const keys = (const BH_KEY *)slice->keys + first;
-
-    if (members < BH_KINDS_GROUP) {
-        for (; mask; mask &= mask - 1) {
-            const uint32_t i = bh_first(mask);
-
-            alike->keys[count] = keys[i];
-            if (BH_VALUE_BYTES && values)
-                alike->values[count] = values[first + i];
-            alike->names[count++] = first + i;
-        }
-        return count;
-    }
-    BH_PACK_KEYS(alike->keys + count, keys, BH_KINDS_GROUP, mask);
+    alike->keys[count] = ((const BH_KEY *)slice->keys)[at];
     if (BH_VALUE_BYTES && values)
-        BH_PACK_VALUES(alike->values + count, values + first, BH_KINDS_GROUP, mask);
-    bh_pack32(alike->names + count, names, BH_KINDS_GROUP, mask);
-    return count + bh_count(mask);
+        alike->values[count] = values[at];
+    alike->names[count] = at;
 }
 
-/* Adds the elements of one kind that the mask has of the line of operations from `at` on. Answers how many there are then. */
+/* Adds the elements of one kind that the mask has of the line of operations from `at` on. Answers how many there are then. Few
+ * are added one by one. */
 BH_FN uint32_t BH_DESIGN(add_line)(BH_DESIGN(alike) *alike, const bh__slice *slice,
                                    const BH_VALUE *values, uint32_t at, uint64_t mask,
                                    uint32_t count)
 {
     uint32_t names[BH_KINDS_GROUP], i;
 
+    if (slice->count - at < BH_KINDS_LINE ||
+        bh_count((uint32_t)mask) + bh_count((uint32_t)(mask >> 32)) <= BH_KINDS_SPARSE) {
+        for (; mask; mask &= mask - 1)
+            BH_DESIGN(add_one)(alike, slice, values, at + bh_first64(mask), count++);
+        return count;
+    }
     for (i = 0; i < BH_KINDS_GROUP; i++)
         names[i] = at + i;
     for (; mask; mask >>= BH_KINDS_GROUP) {
-        count = BH_DESIGN(add_alike)(alike, slice, values, names, at, slice->count - at,
-                                     (uint32_t)mask & 255, count);
+        const uint32_t now = (uint32_t)mask & ((1u << BH_KINDS_GROUP) - 1);
+
+        BH_PACK_KEYS(alike->keys + count, (const BH_KEY *)slice->keys + at, BH_KINDS_GROUP, now);
+        if (BH_VALUE_BYTES && values)
+            BH_PACK_VALUES(alike->values + count, values + at, BH_KINDS_GROUP, now);
+        bh_pack32(alike->names + count, names, BH_KINDS_GROUP, now);
+        count += bh_count(now);
         at += BH_KINDS_GROUP;
         for (i = 0; i < BH_KINDS_GROUP; i++)
             names[i] += BH_KINDS_GROUP;

@@ -164,9 +164,9 @@ typedef struct bh__slice {
     uint64_t assigned;
 } bh__slice;
 
-/* Bytes for copies of so many elements of a slice and, of keys, values and names, of a group of eight more (cpu/kinds.h). */
+/* Bytes for copies of so many elements of a slice and, of keys, values and names, of a group of 16 more (cpu/kinds.h). */
 #define BH_COPIES_BYTES(elements, key_bytes, value_bytes)                                          \
-    (((elements) + 8u) * ((key_bytes) + (value_bytes) + 4u) + (elements))
+    (((elements) + 16u) * ((key_bytes) + (value_bytes) + 4u) + (elements))
 
 /*
  * Passes over a table that a policy may ask for. Each works on a range of items and takes an argument.
