@@ -8,6 +8,26 @@
  *     BH_DY_PASS_EXPORT     every pair is copied to the caller's arrays
  *     BH_DY_PASS_PLACES     (over no memory of the table) says where the homes of keys are
  */
+#ifndef BH_TABLES_DYCUCKOO_WHOLE_H
+#define BH_TABLES_DYCUCKOO_WHOLE_H
+
+/* How many buckets ahead of the one whose pairs are inserted the places of pairs are asked for. */
+#define BH_DY_REINSERT_AHEAD 4u
+
+#endif
+
+/* Asks for the homes that the pairs of a bucket will have. */
+BH_FN void BH_DY(bring_homes)(const bh_dy_geometry *g, uint64_t line)
+{
+    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+
+    for (; used; used &= used - 1) {
+        const BH_KEY key = BH_DY(own_key)(line, bh_first(used));
+
+        bh_bring_to_write(bh_dy_at(bh_dy_places_of(g, key, BH_DY_BUCKET_BYTES).home));
+    }
+}
+
 /* Inserts the pairs of a range of buckets. With `alone` it is the second time: most keys are in the table
  * already, and for the others longer paths are looked for. */
 BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
@@ -33,6 +53,9 @@ BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, 
     for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
         uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
         uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+
+        if (BH_BRINGS && i + BH_DY_REINSERT_AHEAD < first + count)
+            BH_DY(bring_homes)(job->geometry, line + BH_DY_REINSERT_AHEAD * BH_DY_BUCKET_BYTES);
 
         for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
             uint64_t root[2], looks = BH_DY_LOOKS_LONE;

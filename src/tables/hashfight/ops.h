@@ -39,6 +39,9 @@
 
 #define BH_HF_NOBODY 0xffffffffu
 
+/* How many runs ahead of the one that is performed pairs are asked for. */
+#define BH_HF_RUNS_AHEAD 16u
+
 BH_FN unsigned char *bh_hf_at(uint64_t address)
 {
     return (unsigned char *)(uintptr_t)address;
@@ -743,6 +746,21 @@ BH_FN void BH_HF(fold_long_run)(bh_hf_runs *job, uint64_t run, uint64_t *memory)
     bh_team_meet(); /* the next run uses the same memory */
 }
 
+/* Asks for the line of a run's key, if it has a place, and for what its first element reads and writes: all of it lies anywhere. (Of a
+ * pair of the tail the value lies elsewhere.) */
+BH_FN void BH_HF(bring_run)(const bh_hf_runs *job, uint64_t run)
+{
+    const bh__runs *const runs = &job->runs;
+    const uint64_t at = runs->index[runs->starts[run]];
+
+    if (job->places[run])
+        bh_bring_to_write(BH_HF(spot_of)(job->geometry, job->places[run]).key);
+    if (runs->values)
+        bh_bring((const unsigned char *)runs->values + at * BH_VALUE_BYTES);
+    if (runs->outcomes)
+        bh_bring_to_write(runs->outcomes + at);
+}
+
 /* BH_HF_PASS_FOLD. */
 BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
 {
@@ -751,6 +769,8 @@ BH_FN void BH_HF(fold)(void *argument, uint64_t first, uint64_t count)
     uint64_t begin = count ? job->runs.starts[first] : 0, end, run, memory[2];
 
     for (run = first; run < first + count; run++, begin = end) {
+        if (BH_BRINGS && run + BH_HF_RUNS_AHEAD < first + count)
+            BH_HF(bring_run)(job, run + BH_HF_RUNS_AHEAD);
         end = bh_run_end(&job->runs, run);
         if (BH_HF(is_long)(job, begin, end))
             BH_HF(fold_long_run)(job, run, memory);
