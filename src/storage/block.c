@@ -10,9 +10,9 @@
 /* How much more address space is reserved than memory: a subtable doubles four times before it must move. */
 #define RESERVE_FACTOR 16
 
-/* Bytes of a part of a pass over a block: so many that working on a part takes far longer than handing it
- * out. */
-#define PASS_BYTES (4 * BH__PAGE_HUGE)
+/* Bytes of a part of a pass over a block: what the system gives at a time, which takes far longer than handing a part out. Stadium
+ * hashing's blocks are of a few such pages, and a part of four left all threads but one idle. */
+#define PASS_BYTES BH__PAGE_HUGE
 
 int bh__block_bytes(uint64_t bytes, uint64_t *rounded)
 {
