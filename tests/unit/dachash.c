@@ -8,7 +8,9 @@
 
 #include "support/check.h"
 #include "support/play.h"
+#include "support/random.h"
 #include "support/tables.h"
+#include "support/threads.h"
 
 #define BH_TARGET_SCALAR 1
 #define BH_KEY_BYTES 8
@@ -452,6 +454,73 @@ static void slices_put_nodes_back(void **state)
     bh_table_destroy(table);
 }
 
+#define TAKERS 4u
+
+/* Threads that take all nodes there are, a few at a time. */
+typedef struct taking {
+    const bh_da_geometry *g;
+    uint8_t *times; // that each node has been taken
+    uint64_t seed;
+} taking;
+
+/* Takes a node as a chain does, which leaves nothing of what it had on the shelf; 0 when there is none. */
+static uint64_t take_node(const taking *job, bh__stash *stash)
+{
+    const uint64_t node = bh_da_pop(0, stash, job->g);
+
+    if (node != 0) {
+        const uint64_t number = bh_da_number(job->g, node) - job->g->first;
+
+        check(bh__atomic_add(&job->times[number], 1, __ATOMIC_RELAXED) == 0, "node %llu twice",
+              (unsigned long long)number);
+        bh_write64(bh_da_at(node + BH_DA_BELOW), number << 32 | 0xdeadu);
+        bh_write64(bh_da_at(node), 1);
+    }
+    return node;
+}
+
+static void take_some(void *argument, uint32_t index)
+{
+    const taking *job = argument;
+    rng random = random_start(job->seed + index);
+    uint64_t node = 1;
+
+    while (node != 0) {
+        bh__stash stash = stash_of(1 + random_below(&random, BH_DA_BUNCH_MOST));
+
+        for (uint64_t some = 1 + random_below(&random, 4); some > 0 && node != 0; some--) {
+            node = take_node(job, &stash);
+        }
+        bh_da_put_back(0, &stash, job->g);
+    }
+}
+
+/* Slices that take nodes and put others back at the same time get each node once, and none is lost. */
+static void threads_get_each_node_once(void **state)
+{
+    bh_table_options options = options_of((test_widths){8, 8}, test_scaled(20000));
+    bh_table *table = table_with(context, &options);
+    const bh_da_geometry *g = table->policy->geometry(table);
+    taking job = {g, calloc(g->nodes_most, 1), test_seed()};
+    (void)state;
+
+    for (int round = 0; round < 40; round++, job.seed += TAKERS) {
+        bh__stash last = stash_of(1);
+
+        memset(job.times, 0, g->nodes_most);
+        threads_run(TAKERS, take_some, &job);
+        while (take_node(&job, &last) != 0) {
+        }
+        for (uint64_t i = 0; i < g->nodes_most; i++) {
+            check(job.times[i] == 1, "node %llu is lost", (unsigned long long)i);
+        }
+        check_stack(g, g->nodes_most, 0);
+        check_status(bh_clear(table), BH_OK);
+    }
+    free(job.times);
+    bh_table_destroy(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_of_every_size),
@@ -463,8 +532,14 @@ int main(void)
                                        cmocka_unit_test(shrinks_and_grows),
                                        cmocka_unit_test(compact_within_a_budget),
                                        cmocka_unit_test(slices_put_nodes_back),
+                                       cmocka_unit_test(threads_get_each_node_once),
                                        cmocka_unit_test(erasures_are_noted)};
+    /* All that ThreadSanitizer can see: in the others one thread calls. */
+    const struct CMUnitTest of_threads[] = {cmocka_unit_test(threads_get_each_node_once)};
 
+    if (TEST_THREAD_SANITIZER) {
+        return test_exit_status(cmocka_run_group_tests(of_threads, dachash_start, dachash_end));
+    }
     return test_target_runs()
                ? test_exit_status(cmocka_run_group_tests(tests, dachash_start, dachash_end))
                : TEST_SKIPPED;
