@@ -2,7 +2,8 @@
  * DACHash, the stack of nodes. A table has, from the beginning, as many nodes as its keys can be expected to
  * take when it is as full as max_fill allows; the stack grows when the array of buckets does, or by an eighth
  * when chance, a poor hash or erasures have used it up. Before that, where many keys have been erased, nodes that chains could
- * do without are won back (bh__da_clean), and returned nodes (bh__da_pack).
+ * do without are won back (bh__da_clean). On cores slices take these from the shelf; on a GPU the stack is packed first
+ * (bh__da_pack), as it is where memory is given back.
  */
 #include "tables/dachash/policy.h"
 

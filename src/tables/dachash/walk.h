@@ -19,18 +19,24 @@ BH_FN int bh_da_lock(uint32_t hints, uint64_t first, uint64_t header)
            (BH_IS_BIASED(hints) || bh_swap_if64(bh_da_at(first), header, header | BH_DA_LOCK));
 }
 
+/* Whether no key has been erased, on cores, so that slots only fill (WHAT A LOCK FINDS CHANGED in ops.h). */
+BH_FN int bh_da_only_fills(const bh_da_geometry *g)
+{
+    return BH_BRINGS && !g->turnover;
+}
+
 /* Whether a node whose header is as it was when this step looked at the node, now that its bucket is locked,
  * has the pairs that it had then: see ops.h, WHAT A LOCK FINDS CHANGED. (Where one thread changes the table
  * that is true within a step only.) */
 BH_FN int bh_da_is_sure(uint32_t hints, const bh_da_geometry *g)
 {
-    return BH_IS_BIASED(hints) || (BH_BRINGS && !g->turnover);
+    return BH_IS_BIASED(hints) || bh_da_only_fills(g);
 }
 
 /* Whether an operation of this kind stalls at a key that is there, so that the policy notes that keys are erased. */
 BH_FN int bh_da_is_first_erasure(const bh_da_geometry *g, uint32_t kind)
 {
-    return BH_BRINGS && BH_OP_ERASES(kind) && !g->turnover;
+    return BH_OP_ERASES(kind) && bh_da_only_fills(g);
 }
 
 /* Unlocks a bucket whose first node, but for the lock, is as it should be. */
@@ -311,7 +317,7 @@ BH_FN bh_answer BH_DA(missed_behind)(bh__slice *slice, BH_DA(op) *op, uint32_t k
         return BH_DA(go_to)(slice, op, op->first, next);
     }
     /* An earlier step looked at the first node. While no key has been erased it was full, and still is. */
-    if (((!BH_BRINGS || g->turnover) && BH_DA(is_in)(g, op->first, header, op->key)) ||
+    if ((!bh_da_only_fills(g) && BH_DA(is_in)(g, op->first, header, op->key)) ||
         (!(last == seen && bh_da_is_sure(slice->hints, g)) &&
          BH_DA(is_in)(g, op->node, last, op->key))) {
         bh_store64(bh_da_at(op->first), header);
