@@ -125,7 +125,7 @@ static const char usage_experiments_text[] =
     "              2097152 pairs if not told otherwise\n"
     "  calls       one thread, many calls of 1, 16 and 1024 keys, beside a loop over\n"
     "              absl::flat_hash_map\n"
-    "  threads     all threads beside one; several callers with calls of 1024 keys\n"
+    "  threads     all threads beside one; several callers with calls of 1024 and of 16 keys\n"
     "  sizes       tables from 65536 pairs to ten times the last cache, or --keys\n"
     "  dynamic     keys come and go as in figure 11 of the DyCuckoo paper: fill over time\n"
     "              (with its own fills, 0.5 to 0.85; a repetition is a run)\n"

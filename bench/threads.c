@@ -3,7 +3,8 @@
  *
  * A table in a context of one thread beside the same table in one of all threads, the same keys, one
  * right after the other. Then as many threads of the caller's own, each with calls of 1,024 keys of
- * its own, on one table whose context has a single thread: the table is shared, the pool is not.
+ * its own, on one table whose context has a single thread: the table is shared, the pool is not. And the same with calls
+ * of 16 keys, where what all callers write to counts most.
  */
 #include "bench.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #define EXPERIMENT .experiment = "threads", .state = "fresh"
-#define CALLER_KEYS 1024
 #define CALLERS_MOST 256
 
 static bh_context *context_of(uint32_t threads)
@@ -33,19 +33,20 @@ typedef struct caller {
     const void *keys;
     void *values;
     uint64_t n;
+    uint64_t batch;
 } caller;
 
 static void *call_on(void *argument)
 {
     const caller *c = argument;
 
-    timed(c->b, c->op, c->table, c->keys, c->values, c->n, CALLER_KEYS, NULL);
+    timed(c->b, c->op, c->table, c->keys, c->values, c->n, c->batch, NULL);
     return NULL;
 }
 
-/* Seconds in which `callers` threads run the operation, each on a part of the arrays. */
+/* Seconds in which `callers` threads run the operation, each on a part of the arrays, in calls of `batch` keys. */
 static double timed_callers(const bench *b, uint32_t callers, bh_op op, bh_table *table,
-                            const void *keys, void *values, uint64_t n)
+                            const void *keys, void *values, uint64_t n, uint64_t batch)
 {
     pthread_t threads[CALLERS_MOST];
     caller of[CALLERS_MOST];
@@ -60,7 +61,8 @@ static double timed_callers(const bench *b, uint32_t callers, bh_op op, bh_table
                          table,
                          key_at(b, keys, first),
                          value_at(b, values, first),
-                         n * (i + 1) / callers - first};
+                         n * (i + 1) / callers - first,
+                         batch};
         if (pthread_create(&threads[i], NULL, call_on, &of[i]))
             fail("a thread cannot be started");
     }
@@ -71,7 +73,7 @@ static double timed_callers(const bench *b, uint32_t callers, bh_op op, bh_table
 
 void run_threads(bench *b)
 {
-    enum { INSERT, FIND, MISS, ERASE, OPS };
+    enum { INSERT, FIND, MISS, ERASE, OPS, SIZES = 2 };
     static const bh_op op[OPS] = {BH_INSERT, BH_FIND, BH_FIND, BH_ERASE};
     const uint64_t n = b->settings.keys;
     const uint32_t all = b->info.threads < CALLERS_MOST ? b->info.threads : CALLERS_MOST;
@@ -83,20 +85,25 @@ void run_threads(bench *b)
         {EXPERIMENT, .name = "miss, all threads", .op = "find", .hit_rate = 0},
         {EXPERIMENT, .name = "erase, all threads", .op = "erase", .hit_rate = 1},
     };
-    result callers[OPS] = {
-        {EXPERIMENT, .name = "insert, callers", .op = "insert", .hit_rate = 0},
-        {EXPERIMENT, .name = "find, callers", .op = "find", .hit_rate = 1},
-        {EXPERIMENT, .name = "miss, callers", .op = "find", .hit_rate = 0},
-        {EXPERIMENT, .name = "erase, callers", .op = "erase", .hit_rate = 1},
+    static const uint64_t batch[SIZES] = {1024, 16};
+    result callers[SIZES][OPS] = {
+        {{EXPERIMENT, .name = "insert, callers", .op = "insert", .hit_rate = 0},
+         {EXPERIMENT, .name = "find, callers", .op = "find", .hit_rate = 1},
+         {EXPERIMENT, .name = "miss, callers", .op = "find", .hit_rate = 0},
+         {EXPERIMENT, .name = "erase, callers", .op = "erase", .hit_rate = 1}},
+        {{EXPERIMENT, .name = "insert, callers, 16 keys", .op = "insert", .hit_rate = 0},
+         {EXPERIMENT, .name = "find, callers, 16 keys", .op = "find", .hit_rate = 1},
+         {EXPERIMENT, .name = "miss, callers, 16 keys", .op = "find", .hit_rate = 0},
+         {EXPERIMENT, .name = "erase, callers, 16 keys", .op = "erase", .hit_rate = 1}},
     };
     void *keys = key_array(b, n), *absent = key_array(b, n), *values = value_array(b, n);
     bh_context *single = context_of(1);
     uint32_t repetition;
-    int i;
+    int i, s;
 
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
         bh_table *one = table_of(b, single, n), *many = table_of(b, b->context, n);
-        bh_table *shared = table_of(b, single, n);
+        bh_table *shared[SIZES] = {table_of(b, single, n), table_of(b, single, n)};
         bh_table_stats stats;
 
         fill_keys(b, keys, 0, n, salt_of(repetition));
@@ -104,18 +111,20 @@ void run_threads(bench *b)
         fill_values(b, values, keys, n);
         for (i = 0; i < OPS; i++) {
             const void *of = i == MISS ? absent : keys;
-            double alone, together, called;
+            double alone, together;
 
             if (op[i] == BH_FIND)
                 memset(values, 0, n * b->settings.value_bytes);
             alone = timed(b, op[i], one, of, values, n, n, NULL);
             together = timed(b, op[i], many, of, values, n, n, NULL);
-            called = timed_callers(b, all, op[i], shared, of, values, n);
-
             enter(&pool[i], n, together);
             sample(&pool[i].value, alone / together);
-            enter(&callers[i], n, called);
-            sample(&callers[i].value, alone / called);
+            for (s = 0; s < SIZES; s++) {
+                double called = timed_callers(b, all, op[i], shared[s], of, values, n, batch[s]);
+
+                enter(&callers[s][i], n, called);
+                sample(&callers[s][i].value, alone / called);
+            }
             if (i == FIND)
                 check_values(b, values, keys, n);
             if (i == INSERT)
@@ -123,22 +132,27 @@ void run_threads(bench *b)
         }
         for (i = 0; i < OPS; i++) {
             result_table(&pool[i], &stats);
-            result_table(&callers[i], &stats);
+            for (s = 0; s < SIZES; s++)
+                result_table(&callers[s][i], &stats);
         }
         bh_table_destroy(one);
         bh_table_destroy(many);
-        bh_table_destroy(shared);
+        for (s = 0; s < SIZES; s++)
+            bh_table_destroy(shared[s]);
     }
     for (i = 0; i < OPS; i++) {
         pool[i].batch = n;
         pool[i].figure = "times one thread";
         pool[i].bar = bar;
-        callers[i].batch = CALLER_KEYS;
-        callers[i].figure = "times one thread, one call";
         print(b, &pool[i]);
     }
-    for (i = 0; i < OPS; i++)
-        print(b, &callers[i]);
+    for (s = 0; s < SIZES; s++) {
+        for (i = 0; i < OPS; i++) {
+            callers[s][i].batch = batch[s];
+            callers[s][i].figure = "times one thread, one call";
+            print(b, &callers[s][i]);
+        }
+    }
     bh_context_destroy(single);
     free(keys);
     free(absent);

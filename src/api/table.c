@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/structs.h"
 #include "tables/budget.h"
+#include "tables/counts.h"
 
 /* An export cursor is a position and, above it, the low bits of the count of changes. */
 #define CURSOR_BITS 40
@@ -257,8 +258,10 @@ bh_status bh_table_create(bh_context *context, const bh_table_options *options, 
 
 void bh_table_destroy(bh_table *table)
 {
-    if (table)
-        table->policy->destroy(table);
+    if (!table)
+        return;
+    bh__stripes_destroy(table);
+    table->policy->destroy(table);
 }
 
 bh_status bh_reserve(bh_table *table, uint64_t keys)
@@ -358,11 +361,12 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     system = &table->backend->memory.system;
     if (table->policy->stats) {
         bh__gate_enter_alone(&t->gate, &table->backend->system);
+        bh__stripes_collect(t);
         table->policy->stats(t, &all);
         bh__gate_leave_alone(&t->gate);
     }
     bh__gate_enter_shared(&t->gate, &presence, &table->backend->system);
-    all.keys = bh__keys_settled(table);
+    all.keys = bh__keys_summed(table);
     all.slots = table->slots;
     /* A design may take more slots when they are wanted, which is growth too. */
     all.max_keys = table->max_keys < table->slots ? table->max_keys : table->slots;

@@ -243,7 +243,7 @@ static int run_slice(call *c, worker *w)
     bh__slice *slice = &w->slice;
     bh__presence *presence, *own;
     uint64_t looks = 0;
-    int favour = 0;
+    bh__note note = BH_NOTE_NOTHING;
 
     slice->inserted = slice->erased = slice->assigned = 0;
     slice->reasons = slice->moved = 0;
@@ -265,16 +265,19 @@ static int run_slice(call *c, worker *w)
         table->kernels->put_back(slice);
     if (c->takes_room)
         bh__looks_give(table, looks, slice->looks, slice->hints);
-    bh__slice_settle(table, slice);
+    if (c->changes)
+        bh__slice_settle(table, slice);
+    else
+        bh__target_note(table, slice->target);
     if (c->changes && !c->in_tasks && !(slice->hints & BH_HINT_BIASED))
-        favour = bh__bias_note(table, own, slice->listed ? slice->listed : slice->count);
-    if (slice->erased && bh__keys_settled(table) < table->min_keys) {
+        note = bh__bias_note(table, own, slice->listed ? slice->listed : slice->count);
+    if (slice->erased && bh__wants_shrinking(table)) {
         bh__atomic_store(&c->shrink, 1, __ATOMIC_RELAXED);
         bh__atomic_store(&c->stopped, 1, __ATOMIC_RELAXED);
     }
     bh__gate_leave_shared(&table->gate, presence);
-    if (favour)
-        bh__bias_take(table, own);
+    if (note)
+        bh__bias_follow(table, own, note);
     return 1;
 }
 
@@ -482,7 +485,8 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
     bh__stash stash;
     bh__slice slice;
     uint64_t looks = 0;
-    int shrinks, favour = 0;
+    bh__note note = BH_NOTE_NOTHING;
+    int shrinks;
 
     if (!bh__gate_try_shared(&table->gate, &presence))
         return 0;
@@ -533,13 +537,13 @@ static int run_lone(const bh__backend *backend, bh_table *table, const bh__batch
         bh__looks_spend(&table->allowance[1], looks - slice.looks, slice.hints);
     bh__slice_settle(table, &slice);
     if (!(slice.hints & BH_HINT_BIASED))
-        favour = bh__bias_note(table, own, 1);
-    shrinks = slice.erased && bh__keys_settled(table) < table->min_keys;
+        note = bh__bias_note(table, own, 1);
+    shrinks = slice.erased && bh__wants_shrinking(table);
     bh__gate_leave_shared(&table->gate, presence);
     if (shrinks)
         shrink(table);
-    if (favour)
-        bh__bias_take(table, own);
+    if (note)
+        bh__bias_follow(table, own, note);
     return !slice.stalled;
 }
 

@@ -8,7 +8,9 @@ static void wait_longer(bh_table *table)
         table->bias_ends++;
 }
 
-void bh__bias_take(bh_table *table, bh__presence *own)
+/* Takes the gate alone and biases the table to the thread with the presence `own`, which calls, if no other one has changed it
+ * meanwhile. */
+static void favour(bh_table *table, bh__presence *own)
 {
     const uint64_t since = bh__enter_alone(table);
 
@@ -20,6 +22,14 @@ void bh__bias_take(bh_table *table, bh__presence *own)
     }
     bh__advice_store(&table->changed_in_a_row, 0);
     bh__leave_alone(table, since);
+}
+
+void bh__bias_follow(bh_table *table, bh__presence *own, bh__note note)
+{
+    if (note == BH_NOTE_FAVOUR)
+        favour(table, own);
+    if (note == BH_NOTE_STRIPES)
+        bh__stripes_give(table);
 }
 
 /* `by_another` is 1 if it is another thread that ends it. */

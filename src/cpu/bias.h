@@ -34,7 +34,7 @@
 #ifndef BH_CPU_BIAS_H
 #define BH_CPU_BIAS_H
 
-#include "tables/table.h"
+#include "tables/counts.h"
 
 /* Elements in a row, behind the slice that begins it, after which a thread is favoured for the first time. Chosen, not
  * tuned. A build for tests does not wait so long. */
@@ -42,6 +42,17 @@
 #define BH_BIAS_AFTER 4096u
 #endif
 #define BH_BIAS_ENDS_MOST 8u
+
+/* Where a table has stripes, a thread is taken notice of when it has changed so many elements. */
+#define BH_BIAS_NOTED (1u + BH_BIAS_AFTER / 8u)
+
+/* So often a thread must have come behind another one before the table gets stripes. Chosen, not tuned. */
+#ifndef BH_STRIPES_AFTER
+#define BH_STRIPES_AFTER 64u
+#endif
+
+/* What is to be done about the threads that change a table, once the gate has been left. */
+typedef enum bh__note { BH_NOTE_NOTHING, BH_NOTE_FAVOUR, BH_NOTE_STRIPES } bh__note;
 
 /* Of a change of the thread with the presence `own`, which has passed the gate: whether the table is biased to another
  * thread. */
@@ -56,30 +67,44 @@ static inline uint32_t bh__bias_hint(const bh_table *table, const bh__presence *
     return table->biased_to == own ? BH_HINT_BIASED : 0;
 }
 
-/* The same, behind the gate still: notes that `elements` more have been changed with locks. Answers whether the thread should
- * be favoured. Two threads that come here at once may lose a note of each other: each is favoured later then, or for a
+/* The same, behind the gate still: notes that `elements` more have been changed with locks; `own` is the thread's own presence, or that of those
+ * that have none. Two threads that come here at once may lose a note of each other: each is favoured later then, or for a
  * short time. */
-static inline int bh__bias_note(bh_table *table, bh__presence *own, uint64_t elements)
+static inline bh__note bh__bias_note(bh_table *table, bh__presence *own, uint64_t elements)
 {
-    uint64_t in_a_row = 0;
+    bh__stripe *stripe = bh__stripe_of(table, 0);
+    const bh__presence *before;
 
-    if (bh__advice_load(&table->changed_by) == own)
-        in_a_row = bh__advice_load(&table->changed_in_a_row) + elements;
-    else
-        bh__advice_store(&table->changed_by, own);
-    bh__advice_store(&table->changed_in_a_row, in_a_row);
-    return in_a_row >= (uint64_t)BH_BIAS_AFTER << table->bias_ends &&
-           !bh__advice_load(&table->calls_in_tasks) && bh__presence_is_own(own);
+    if (stripe) {
+        elements += bh__advice_load(&stripe->noted);
+        bh__advice_store(&stripe->noted, elements < BH_BIAS_NOTED ? elements : 0);
+        if (elements < BH_BIAS_NOTED)
+            return BH_NOTE_NOTHING;
+    }
+    before = bh__advice_load(&table->changed_by);
+    if (before == own) {
+        elements += bh__advice_load(&table->changed_in_a_row);
+        bh__advice_store(&table->changed_in_a_row, elements);
+        return elements >= (uint64_t)BH_BIAS_AFTER << table->bias_ends &&
+                       !bh__advice_load(&table->calls_in_tasks) && bh__presence_is_own(own)
+                   ? BH_NOTE_FAVOUR
+                   : BH_NOTE_NOTHING;
+    }
+    bh__advice_store(&table->changed_by, own);
+    bh__advice_store(&table->changed_in_a_row, (uint64_t)0);
+    if (stripe || !before)
+        return BH_NOTE_NOTHING;
+    bh__advice_store(&table->turns, bh__advice_load(&table->turns) + 1);
+    return bh__advice_load(&table->turns) < BH_STRIPES_AFTER ? BH_NOTE_NOTHING : BH_NOTE_STRIPES;
 }
+
+/* Does what was noted; the gate is not held. */
+void bh__bias_follow(bh_table *table, bh__presence *own, bh__note note);
 
 /* Before a call that changes the table runs as tasks, and after: nobody is favoured meanwhile. */
 void bh__bias_suspend(bh_table *table);
 void bh__bias_stay_suspended(bh_table *table); /* meanwhile, when slices were handed back */
 void bh__bias_resume(bh_table *table);
-
-/* Takes the gate alone and biases the table to the thread with the presence `own`, which calls, if no other one has changed it
- * meanwhile. */
-void bh__bias_take(bh_table *table, bh__presence *own);
 
 /* Takes the gate alone and has nobody favoured; for a thread that is not. */
 void bh__bias_end(bh_table *table);

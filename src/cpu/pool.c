@@ -8,6 +8,9 @@
  * other thread ever helps, and any number of callers may come at once. Tasks are
  * large (thousands of keys), so a lock around taking one costs next to nothing.
  *
+ * Callers and workers together run as many tasks at a time as the pool has threads; callers alone, one each. Where as many callers come as
+ * there are processors, each runs its own tasks, and workers would only take processors from them.
+ *
  * A child process has the pool's memory but not its threads: there, run does all
  * the work itself, and the lock, which may have been held at the fork, is not touched.
  */
@@ -30,9 +33,10 @@ struct bh__pool {
     uint64_t process;
     uint32_t threads; /* wanted, the caller included */
     uint32_t started; /* workers that run; touched with the lock held */
+    uint32_t busy;    /* threads that run tasks, callers included; likewise */
     int stop;
     pthread_mutex_t lock;
-    pthread_cond_t work; /* there is a job with tasks left, or stop */
+    pthread_cond_t work; /* a worker may take a task, or stop */
     pthread_cond_t done; /* some job has finished */
     job *first;
     uint64_t worker[];
@@ -68,18 +72,27 @@ static void run_one(bh__pool *pool, job *j, uint64_t index)
         pthread_cond_broadcast(&pool->done);
 }
 
+/* Whether a worker may take a task; with the lock held. */
+static int wants_worker(const bh__pool *pool)
+{
+    return pool->first && pool->busy < pool->threads;
+}
+
 static void worker_main(void *argument)
 {
     bh__pool *pool = argument;
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
-        job *j = pool->first;
+        if (wants_worker(pool)) {
+            job *j = pool->first;
 
-        if (j)
+            pool->busy++;
             run_one(pool, j, take(pool, j));
-        else
+            pool->busy--;
+        } else {
             pthread_cond_wait(&pool->work, &pool->lock);
+        }
     }
     pthread_mutex_unlock(&pool->lock);
 }
@@ -120,9 +133,14 @@ static void pool_run(void *state, void (*task)(void *argument, uint64_t index), 
     for (at = &pool->first; *at; at = &(*at)->next)
         continue;
     *at = &j;
-    pthread_cond_broadcast(&pool->work);
+    pool->busy++;
+    if (wants_worker(pool))
+        pthread_cond_broadcast(&pool->work);
     while (j.taken < j.count)
         run_one(pool, &j, take(pool, &j));
+    pool->busy--;
+    if (wants_worker(pool))
+        pthread_cond_signal(&pool->work);
     while (j.finished < j.count)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
@@ -144,7 +162,7 @@ bh__pool *bh__pool_create(const bh_system *system, uint32_t threads)
     pool->system = *system;
     pool->process = system->process_id(system->state);
     pool->threads = threads;
-    pool->started = 0;
+    pool->started = pool->busy = 0;
     pool->stop = 0;
     pool->first = NULL;
     if (pthread_mutex_init(&pool->lock, NULL))

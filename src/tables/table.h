@@ -370,6 +370,8 @@ typedef struct bh__told {
     uint32_t some_left;
 } bh__told;
 
+typedef struct bh__stripe bh__stripe;
+
 struct bh_table {
     const bh__backend *backend;
     const bh__policy *policy;
@@ -378,24 +380,13 @@ struct bh_table {
                                  to the next field */
     bh_experimental_options experimental;
     bh__gate gate;
+    const char *target; /* what ran the last slice */
+    bh__told told[2];   /* on a GPU, by calls of few elements and by those of many */
 
-    /* Counts kept by slices with atomic additions; exact whenever no slice runs. `room` is how many
-     * more keys there may be before the table grows, without those that running slices have set room
-     * aside for: so the fill never passes max_fill. */
-    uint64_t room;
-    uint64_t keys;
-    uint64_t erases;            /* keys erased since the table was empty, grew or was built anew */
-    uint64_t changes;           /* how often something changed, for export's cursor */
-    bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
-    const char *target;
-    bh__told told[2]; /* on a GPU, by calls of few elements and by those of many */
-
-    /* On cores, see cpu/bias.h. The first two are changed only with the gate held alone. */
-    bh__presence *biased_to;   /* whose changes take no locks; or NULL */
-    uint32_t bias_ends;        /* how often another thread has ended a bias, or kept one off */
-    uint32_t calls_in_tasks;   /* that change the table, and run now */
-    bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
-    uint64_t changed_in_a_row; /* elements of those */
+    /* On cores, see cpu/bias.h; changed only with the gate held alone. */
+    bh__presence *biased_to; /* whose changes take no locks; or NULL */
+    uint32_t bias_ends;      /* how often another thread has ended a bias, or kept one off */
+    uint32_t calls_in_tasks; /* that change the table, and run now */
 
     /* Changed only with the gate held alone. */
     uint64_t slots;
@@ -405,6 +396,28 @@ struct bh_table {
     uint64_t sure_keys;       /* up to so many keys, each finds a place: see bh__allowance */
     uint64_t bytes[BH_TIERS]; /* see budget.h */
     uint32_t hints;           /* BH_HINT_ bits for its slices */
+    uint32_t stripe_most;     /* see counts.h, as for these two */
+    bh__stripe *stripes;      /* NULL while the gate is held alone */
+    bh__stripe *stripes_kept; /* the same, or NULL as long as there are none */
+
+    /* What all slices read, above, lies in other lines than what many write. */
+    unsigned char apart[64];
+
+    /* Counts kept by slices with atomic additions (counts.h); exact while the gate is held alone. `room` is how many
+     * more keys there may be before the table grows, without those that running slices have set room
+     * aside for: so the fill never passes max_fill. */
+    uint64_t room;
+    uint64_t keys;
+    uint64_t erases;            /* keys erased since the table was empty, grew or was built anew */
+    uint64_t changes;           /* how often something changed, for export's cursor */
+    bh__allowance allowance[2]; /* of searches with up to sure_keys keys, and beyond */
+
+    /* On cores, see cpu/bias.h. */
+    bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
+    uint64_t changed_in_a_row; /* elements of those */
+    uint32_t turns;            /* how often another thread than before made such changes */
+
+    /* Changed only with the gate held alone. */
     uint64_t bytes_peak; /* the highest sum of `bytes` and of what growing or building needed */
     uint64_t grows;
     uint64_t shrinks;
@@ -486,45 +499,6 @@ bh_design bh__design_chosen(void);
  * public header; 0 behind the last. */
 bh_design bh__design_at(uint32_t i, const char **name);
 
-/* Adds to a number that slices of changes share. `hints` are those of the slice: where there is no other one
- * (BH_HINT_BIASED) no locked instruction is needed. */
-static inline void bh__tally(uint64_t *to, uint64_t more, uint32_t hints)
-{
-    if (hints & BH_HINT_BIASED)
-        bh__atomic_store(to, bh__atomic_load(to, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
-    else
-        bh__atomic_add(to, more, __ATOMIC_RELAXED);
-}
-
-/* Takes up to `wanted` from such a number; nothing where it is 0 or, as a signed one, negative. */
-static inline uint64_t bh__take(uint64_t *from, uint64_t wanted, uint32_t hints)
-{
-    uint64_t left = bh__atomic_load(from, __ATOMIC_RELAXED);
-    uint64_t taken;
-
-    do {
-        taken = (int64_t)left <= 0 ? 0 : left < wanted ? left : wanted;
-        if (hints & BH_HINT_BIASED) {
-            bh__atomic_store(from, left - taken, __ATOMIC_RELAXED);
-            break;
-        }
-    } while (taken &&
-             !bh__atomic_swap_if(from, &left, left - taken, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return taken;
-}
-
-/* bh__take from the room for new keys; bh__room_give gives back what was not used. */
-static inline uint64_t bh__room_take(bh_table *table, uint64_t wanted, uint32_t hints)
-{
-    return bh__take(&table->room, wanted, hints);
-}
-
-static inline void bh__room_give(bh_table *table, uint64_t unused, uint32_t hints)
-{
-    if (unused)
-        bh__tally(&table->room, unused, hints);
-}
-
 /* Whether a fraction that a user asks for is at most another, computed one. That is printed with six digits, and computed with an error: who
  * asks for what is printed gets it. (NaN is not.) */
 static inline int bh__fill_is_at_most(double *asked, double most)
@@ -582,126 +556,6 @@ static inline bh__batch bh__batch_part(const bh_table *table, const bh__batch *w
         part.ops = whole->ops + first;
     part.n = n;
     return part;
-}
-
-/* Takes the gate alone; bh__leave_alone enters how long it was held. */
-static inline uint64_t bh__enter_alone(bh_table *table)
-{
-    const bh_system *system = &table->backend->system;
-
-    bh__gate_enter_alone(&table->gate, system);
-    return system->clock_nanoseconds(system->state);
-}
-
-static inline void bh__leave_alone(bh_table *table, uint64_t since)
-{
-    const bh_system *system = &table->backend->system;
-    uint64_t held = system->clock_nanoseconds(system->state) - since;
-
-    if (held > table->longest_pause_ns)
-        table->longest_pause_ns = held;
-    table->times_alone++;
-    bh__gate_leave_alone(&table->gate);
-}
-
-/* The number of keys as counted by the slices that have settled, for callers that hold the gate shared. A
- * slice may settle erasures of keys before the slice that inserted them has settled, and then the sum is
- * below 0 for a moment. With the gate held alone bh_table.keys itself is exact. */
-static inline uint64_t bh__keys_settled(const bh_table *table)
-{
-    uint64_t keys = bh__atomic_load(&table->keys, __ATOMIC_RELAXED);
-
-    return keys <= table->slots ? keys : keys >> 63 ? 0 : table->slots;
-}
-
-/* The allowance that a slice beginning now charges its searches to. */
-static inline bh__allowance *bh__allowance_of(bh_table *table)
-{
-    return &table->allowance[bh__keys_settled(table) >= table->sure_keys];
-}
-
-/* How many looks a slice beginning now may make. */
-static inline uint64_t bh__looks_allowed(bh_table *table)
-{
-    const bh__allowance *a = bh__allowance_of(table);
-    const int64_t left = (int64_t)bh__atomic_load(&a->left, __ATOMIC_RELAXED);
-
-    if (left <= 0)
-        return 0;
-    return a == table->allowance ? BH_LOOKS_FREE : (uint64_t)left;
-}
-
-/* Adds to both allowances the looks that changes have earned. */
-static inline void bh__looks_earn(bh_table *table, uint64_t looks, uint32_t hints)
-{
-    uint32_t i;
-
-    for (i = 0; looks && i < 2; i++) {
-        bh__allowance *a = &table->allowance[i];
-        const int64_t missing = (int64_t)(a->most - bh__atomic_load(&a->left, __ATOMIC_RELAXED));
-
-        if (missing > 0)
-            bh__tally(&a->left, looks < (uint64_t)missing ? looks : (uint64_t)missing, hints);
-    }
-}
-
-/* Takes looks for a slice, at most one for each element of a full slice, so that other slices have some
- * too; bh__looks_give gives back those that it has not made. Searches that are not charged have as many
- * as they want. */
-static inline uint64_t bh__looks_take(bh_table *table, uint32_t hints)
-{
-    bh__allowance *a = bh__allowance_of(table);
-
-    return a == table->allowance ? bh__looks_allowed(table)
-                                 : bh__take(&a->left, BH_SLICE_MOST, hints);
-}
-
-static inline void bh__looks_give(bh_table *table, uint64_t taken, uint64_t unused, uint32_t hints)
-{
-    if (taken != BH_LOOKS_FREE && unused)
-        bh__tally(&table->allowance[1].left, unused, hints);
-}
-
-static inline void bh__looks_spend(bh__allowance *a, uint64_t looks, uint32_t hints)
-{
-    if (looks)
-        bh__tally(&a->left, 0 - looks, hints);
-}
-
-/* The hints of a slice that begins now: whether so many keys have been erased that homes may have room
- * again while their guests still live elsewhere (the fraction was chosen, not tuned), and whether the table is
- * large. */
-static inline uint32_t bh__hints_of(const bh_table *table)
-{
-    const uint64_t erases = bh__atomic_load(&table->erases, __ATOMIC_RELAXED);
-
-    return table->hints | (erases > bh__keys_settled(table) / 16 ? BH_HINT_TURNOVER : 0) |
-           (table->bytes[BH_TIER_NEAR] > BH_FAR_BYTES ? BH_HINT_FAR : 0);
-}
-
-/* Enters which target ran a slice. */
-static inline void bh__target_note(bh_table *table, const char *target)
-{
-    if (bh__atomic_load(&table->target, __ATOMIC_RELAXED) != target)
-        bh__atomic_store(&table->target, target, __ATOMIC_RELAXED);
-}
-
-/* Enters what a slice did into the table's counts. */
-static inline void bh__slice_settle(bh_table *table, const bh__slice *slice)
-{
-    const uint32_t hints = slice->hints;
-    uint64_t difference = slice->inserted - slice->erased;
-
-    if (difference)
-        bh__tally(&table->keys, difference, hints);
-    if (slice->erased)
-        bh__tally(&table->erases, slice->erased, hints);
-    if (slice->inserted | slice->erased | slice->assigned | slice->moved)
-        bh__tally(&table->changes, 1, hints);
-    bh__looks_earn(table, slice->inserted * BH_LOOKS_OF_INSERT + slice->erased * BH_LOOKS_OF_ERASE,
-                   hints);
-    bh__room_give(table, slice->room, hints);
-    bh__target_note(table, slice->target);
 }
 
 #endif

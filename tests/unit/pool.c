@@ -4,9 +4,12 @@
  * far wider than they are. All run the same work, with growth in the middle of large batches, and
  * all must end with the same content: no task may rely on another one running beside it.
  */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/pool.h"
 #include "support/batch.h"
 #include "support/check.h"
 #include "support/executors.h"
@@ -239,6 +242,82 @@ static void executor_that_runs_one_thing_at_a_time(void **state)
     bh_context_destroy(context);
 }
 
+/* Where there are as many callers as the pool has threads, workers leave the tasks to them; and they come back when a caller has gone. Tasks
+ * begin when they begin, and end when they may. */
+enum { FIRST_TASKS = 3, SECOND_TASKS = 2, ALL_TASKS = FIRST_TASKS + SECOND_TASKS };
+
+typedef struct meeting {
+    bh_executor executor;
+    atomic_bool begun[ALL_TASKS];
+    atomic_bool may_end[ALL_TASKS];
+    atomic_int ended;
+} meeting;
+
+static void await(const atomic_bool *what)
+{
+    while (!atomic_load(what)) {
+        sched_yield();
+    }
+}
+
+static void first_task(void *argument, uint64_t index)
+{
+    meeting *m = argument;
+
+    atomic_store(&m->begun[index], true);
+    await(&m->may_end[index]);
+    atomic_fetch_add(&m->ended, 1);
+}
+
+static void second_task(void *argument, uint64_t index)
+{
+    first_task(argument, FIRST_TASKS + index);
+}
+
+static void meet(void *argument, uint32_t index)
+{
+    meeting *m = argument;
+
+    if (index == 0) { // the first caller has its task 0; the worker, 1
+        m->executor.run(m->executor.state, first_task, m, FIRST_TASKS);
+        return;
+    }
+    await(&m->begun[0]);
+    await(&m->begun[1]);
+    if (index == 1) { // the second caller has its task 0
+        m->executor.run(m->executor.state, second_task, m, SECOND_TASKS);
+        return;
+    }
+    await(&m->begun[FIRST_TASKS]);
+    atomic_store(&m->may_end[1], true);
+    for (int i = 0; i < 2000; i++) {
+        sched_yield();
+    }
+    check(!atomic_load(&m->begun[2]) && !atomic_load(&m->begun[FIRST_TASKS + 1]),
+          "three tasks at a time, of two threads");
+    atomic_store(&m->may_end[FIRST_TASKS], true);
+    atomic_store(&m->may_end[FIRST_TASKS + 1], true);
+    await(&m->begun[2]); // by the worker: the first caller still is in its first task
+    atomic_store(&m->may_end[2], true);
+    atomic_store(&m->may_end[0], true);
+}
+
+static void workers_leave_tasks_to_callers(void **state)
+{
+    bh_system system;
+    bh__pool *pool = NULL;
+    meeting m;
+
+    (void)state;
+    test_system(&system);
+    pool = bh__pool_create(&system, 2);
+    memset(&m, 0, sizeof m);
+    m.executor = bh__pool_executor(pool);
+    threads_run(3, meet, &m);
+    check(atomic_load(&m.ended) == ALL_TASKS, "%d tasks have ended", atomic_load(&m.ended));
+    bh__pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +329,7 @@ int main(void)
         cmocka_unit_test(executor_that_claims_to_be_wide),
         cmocka_unit_test(pool_shared_by_threads),
         cmocka_unit_test(executor_that_runs_one_thing_at_a_time),
+        cmocka_unit_test(workers_leave_tasks_to_callers),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "tables/counts.h"
+
 /* How often in a row the policy may find no place for any element that it gets, before the call gives up. */
 #define VAIN_MOST 16u
 

@@ -11,6 +11,7 @@
 #include "tables/dycuckoo/policy.h"
 
 #include "base/system.h"
+#include "tables/counts.h"
 
 /* Gives the table another seed, so that keys which all want the same few slots want different ones. This
  * happens once: whoever makes such keys on purpose knows what would come next. The seed after a fixed one

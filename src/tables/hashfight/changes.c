@@ -15,6 +15,8 @@
  */
 #include "tables/hashfight/policy.h"
 
+#include "tables/counts.h"
+
 /* Elements of a call that are sorted and performed at once, at most; SMALL_CHUNK where memory is short. */
 #ifndef BH_HF_CHUNK_MOST
 #define BH_HF_CHUNK_MOST (1u << 22)

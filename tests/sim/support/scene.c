@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "support/history.h"
 #include "support/memory.h"
+#include "tables/counts.h"
 #include "targets/target.h"
 
 #define BH_EACH_DESIGN "tables/design_layout.h"
@@ -542,6 +543,7 @@ static const char *check_run(bool ended)
     if (!ended) {
         scene_complain("the run does not end");
     }
+    bh__stripes_collect(table); // no thread is at work any more
     if (!failed) {
         check_inside(); // first: a lock that is left over would hold up those who look
     }
