@@ -166,7 +166,8 @@ endfunction()
 # slot, whose buckets are split one by one, and lists of two nodes; Stadium hashing with two tickets in a
 # word, two words in a line, and parts that are split from the beginning. A gate that was held alone is
 # entered in both ways at once. A table has stripes from the second change of another thread on.
-set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_BIAS_AFTER=1u BH_STRIPES=2u BH_STRIPES_AFTER=1u BH_STRIPES_PART=1u BH_STRIPE_ROOM_LEAST=1u
+set(sim_small BH_SLICE_MOST=2 BH_LONE_ELEMENTS=0u BH_GATE_COUNTED=1u BH_BIAS_AFTER=1u
+  BH_STRIPES=2u BH_STRIPES_AFTER=1u BH_STRIPES_PART=1u BH_STRIPE_ROOM_LEAST=1u BH_STRIPE_ROOM_PART=1u BH_FIRST_TIMES=1u
   BH_FOLD_SAMPLE=2u BH_FOLD_TWINS=1u
   BH_ORDERED_LEAST=3u BH_ORDERED_THREADS=1u BH_ORDERED_CHUNK=6u BH_ORDERED_PART=2u BH_ORDERED_WAVE=2u
   BH_ORDERED_GRAIN=2u BH_DISTINCT_LEAST=2u BH_DISTINCT_LEAST_MIXED=2u)

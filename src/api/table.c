@@ -349,6 +349,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     bh_table_stats all;
     const void *page;
     bh_status status;
+    int is_striped;
 
     if (!table || !stats)
         return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: %s is NULL",
@@ -359,14 +360,9 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     memset(&all, 0, sizeof all);
     all.struct_size = sizeof all;
     system = &table->backend->memory.system;
-    if (table->policy->stats) {
-        bh__gate_enter_alone(&t->gate, &table->backend->system);
-        bh__stripes_collect(t);
-        table->policy->stats(t, &all);
-        bh__gate_leave_alone(&t->gate);
-    }
     bh__gate_enter_shared(&t->gate, &presence, &table->backend->system);
-    all.keys = bh__keys_summed(table);
+    is_striped = table->stripes != NULL;
+    all.keys = bh__keys_settled(table);
     all.slots = table->slots;
     /* A design may take more slots when they are wanted, which is growth too. */
     all.max_keys = table->max_keys < table->slots ? table->max_keys : table->slots;
@@ -380,6 +376,14 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     all.times_alone = table->times_alone;
     all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate, presence);
+    if (table->policy->stats || is_striped) {
+        bh__gate_enter_alone(&t->gate, &table->backend->system);
+        bh__stripes_collect(t);
+        all.keys = table->keys;
+        if (table->policy->stats)
+            table->policy->stats(t, &all);
+        bh__gate_leave_alone(&t->gate);
+    }
     /* The gate is not held: asking takes long, and it only uses the address, it does not read there. */
     all.page_bytes = system->page_bytes(system->state, page, 1);
     bh__give_struct(stats, &all);

@@ -42,7 +42,7 @@ void bh__sim_let_go(void);
 #define bh__atomic_store(p, value, order)                                                          \
     (bh__shared_change(), __atomic_store_n((p), (value), (order)))
 
-/* These four answer the value before. */
+/* These five answer the value before. */
 #define bh__atomic_add(p, value, order)                                                            \
     (bh__shared_change(), __atomic_fetch_add((p), (value), (order)))
 #define bh__atomic_subtract(p, value, order)                                                       \
@@ -51,6 +51,9 @@ void bh__sim_let_go(void);
     (bh__shared_change(), __atomic_fetch_or((p), (value), (order)))
 #define bh__atomic_and(p, value, order)                                                            \
     (bh__shared_change(), __atomic_fetch_and((p), (value), (order)))
+
+#define bh__atomic_exchange(p, value, order)                                                       \
+    (bh__shared_change(), __atomic_exchange_n((p), (value), (order)))
 
 /* If *p is *expected, stores `desired` and answers true; else reads *p into *expected. */
 #define bh__atomic_swap_if(p, expected, desired, success, failure)                                 \

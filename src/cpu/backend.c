@@ -53,6 +53,7 @@ bh_status bh__cpu_init(bh__cpu *cpu, const bh_context_options *options, const bh
     if (status)
         return status;
     cpu->pool = NULL;
+    cpu->large_calls = 0;
     cpu->backend.system = *system;
     cpu->backend.host.system = *system;
     cpu->backend.host.pages = options->pages;

@@ -10,6 +10,10 @@ typedef struct bh__cpu {
     bh__backend backend; /* first: a backend pointer is a pointer to this */
     bh__target target;
     bh__pool *pool; /* NULL: the caller brought an executor */
+
+    /* What large calls write lies in another line than what all calls read. */
+    unsigned char apart[64];
+    uint32_t large_calls; /* that run now, for which several threads may be asked */
 } bh__cpu;
 
 /* Makes the backend from checked options; `system` is the one to use. Writes the error sentence.

@@ -74,6 +74,7 @@ static inline bh__note bh__bias_note(bh_table *table, bh__presence *own, uint64_
 {
     bh__stripe *stripe = bh__stripe_of(table, 0);
     const bh__presence *before;
+    uint32_t turns;
 
     if (stripe) {
         elements += bh__advice_load(&stripe->noted);
@@ -94,8 +95,12 @@ static inline bh__note bh__bias_note(bh_table *table, bh__presence *own, uint64_
     bh__advice_store(&table->changed_in_a_row, (uint64_t)0);
     if (stripe || !before)
         return BH_NOTE_NOTHING;
-    bh__advice_store(&table->turns, bh__advice_load(&table->turns) + 1);
-    return bh__advice_load(&table->turns) < BH_STRIPES_AFTER ? BH_NOTE_NOTHING : BH_NOTE_STRIPES;
+    /* Once: a table for which there was no memory goes on without. */
+    turns = bh__advice_load(&table->turns);
+    if (turns == BH_STRIPES_AFTER)
+        return BH_NOTE_NOTHING;
+    bh__advice_store(&table->turns, turns + 1);
+    return turns + 1 < BH_STRIPES_AFTER ? BH_NOTE_NOTHING : BH_NOTE_STRIPES;
 }
 
 /* Does what was noted; the gate is not held. */

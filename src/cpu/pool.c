@@ -8,8 +8,8 @@
  * other thread ever helps, and any number of callers may come at once. Tasks are
  * large (thousands of keys), so a lock around taking one costs next to nothing.
  *
- * Callers and workers together run as many tasks at a time as the pool has threads; callers alone, one each. Where as many callers come as
- * there are processors, each runs its own tasks, and workers would only take processors from them.
+ * A worker takes no task while as many threads run tasks, callers included, as the pool has. Where as many callers come as there are
+ * processors, each runs its own tasks, and workers would only take processors from them.
  *
  * A child process has the pool's memory but not its threads: there, run does all
  * the work itself, and the lock, which may have been held at the fork, is not touched.

@@ -61,7 +61,6 @@ void bh__stripes_give(bh_table *table)
             stripes[i] = none;
         table->stripes_kept = stripes;
     }
-    bh__advice_store(&table->turns, 0u);
     bh__leave_alone(table, since);
 }
 
@@ -91,25 +90,32 @@ uint64_t bh__stripe_take_room(bh_table *table, bh__stripe *stripe, uint64_t want
 
 void bh__stripe_give_room(bh_table *table, bh__stripe *stripe, uint64_t unused)
 {
-    const uint64_t most = BH_STRIPE_ROOM_LEAST + table->stripe_most;
+    const uint64_t left = bh__atomic_load(&table->room, __ATOMIC_RELAXED) / BH_STRIPE_ROOM_PART;
+    uint64_t most = BH_STRIPE_ROOM_LEAST + table->stripe_most;
 
+    most = most < left ? most : left;
     if (bh__atomic_load(&stripe->room, __ATOMIC_RELAXED) + unused <= most)
         bh__tally(&stripe->room, unused, 0);
     else
-        bh__tally(&table->room, unused + bh__take(&stripe->room, most, 0), 0);
+        bh__tally(&table->room, unused + bh__atomic_exchange(&stripe->room, 0, __ATOMIC_RELAXED),
+                  0);
 }
 
-/* Counts in a stripe, and in the table when that has become much. (Of two threads of one stripe that find it so at once each moves what it has
- * seen: nothing is lost.) */
+/* Counts in a stripe, and in the table when that has become much. */
 static void count(const bh_table *table, uint64_t *part, uint64_t *whole, uint64_t more)
 {
     const uint64_t most = table->stripe_most;
-    const uint64_t sum = more ? bh__atomic_add(part, more, __ATOMIC_SEQ_CST) + more : 0;
+    uint64_t sum;
 
-    if (sum + most <= 2 * most)
+    if (!more)
         return;
-    bh__atomic_subtract(part, sum, __ATOMIC_SEQ_CST);
-    bh__atomic_add(whole, sum, __ATOMIC_SEQ_CST);
+    if (most) {
+        sum = bh__atomic_add(part, more, __ATOMIC_SEQ_CST) + more;
+        if (sum + most <= 2 * most)
+            return;
+        more = bh__atomic_exchange(part, 0, __ATOMIC_SEQ_CST);
+    }
+    bh__atomic_add(whole, more, __ATOMIC_SEQ_CST);
 }
 
 void bh__stripe_count(bh_table *table, bh__stripe *stripe, uint64_t more_keys, uint64_t erased,

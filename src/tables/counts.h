@@ -13,11 +13,11 @@
  *                      room   keys   erases   changes    room: taken from the table's in bunches, for the next slices
  *
  * A table gets its stripes when threads have taken turns at changing it (cpu/bias.h); one that a single thread changes has none, nor
- * one that is changed in large calls, nor one on a GPU.
+ * one that is changed by calls that run as tasks alone, nor one on a GPU.
  *
  * Whoever takes the gate alone adds all stripes to the table's counts first. So there, and nowhere else, the table's counts are
  * exact: room that lies in other threads' stripes is found before a table grows or refuses a key. Beside other slices the table's
- * counts are off by what the stripes hold, BH_STRIPES * stripe_most, a part in 64 of the slots. That is enough for hints. Where it is
+ * counts are off by what the stripes hold, of keys BH_STRIPES * stripe_most, which is a 256th of the slots. That is enough for hints. Where it is
  * not, as for whether there are so few keys that the table should shrink, the stripes are added up.
  */
 #ifndef BH_TABLES_COUNTS_H
@@ -31,11 +31,15 @@
 
 /* A stripe counts so many at most, in the largest tables, before it adds them to the table's. */
 #define BH_STRIPE_MOST 1024u
-/* In others, all stripes together count up to this part of the slots. */
+/* In others, all stripes together count up to this part of the slots; in small ones, nothing. */
 #ifndef BH_STRIPES_PART
-#define BH_STRIPES_PART 64u
+#define BH_STRIPES_PART 256u
 #endif
-/* A stripe has so much room at least before it gives some back. All four numbers were chosen, not tuned. */
+/* A stripe has no more room than this part of the table's: where there is little, it is where all threads find it. */
+#ifndef BH_STRIPE_ROOM_PART
+#define BH_STRIPE_ROOM_PART 32u
+#endif
+/* A stripe has so much room at least before it gives some back. All five numbers were chosen, not tuned. */
 #ifndef BH_STRIPE_ROOM_LEAST
 #define BH_STRIPE_ROOM_LEAST 64u
 #endif
@@ -142,7 +146,7 @@ static inline uint64_t bh__keys_settled(const bh_table *table)
  * sees what all have counted. */
 static inline int bh__wants_shrinking(const bh_table *table)
 {
-    const uint64_t hidden = table->stripes ? 2ull * BH_STRIPES * table->stripe_most : 0;
+    const uint64_t hidden = table->stripes ? (uint64_t)BH_STRIPES * table->stripe_most : 0;
 
     return table->min_keys && bh__keys_settled(table) < table->min_keys + hidden &&
            (!table->stripes || bh__keys_summed(table) < table->min_keys);

@@ -383,12 +383,9 @@ struct bh_table {
     const char *target; /* what ran the last slice */
     bh__told told[2];   /* on a GPU, by calls of few elements and by those of many */
 
-    /* On cores, see cpu/bias.h; changed only with the gate held alone. */
+    /* Changed only with the gate held alone. The first two on cores, see cpu/bias.h. */
     bh__presence *biased_to; /* whose changes take no locks; or NULL */
     uint32_t bias_ends;      /* how often another thread has ended a bias, or kept one off */
-    uint32_t calls_in_tasks; /* that change the table, and run now */
-
-    /* Changed only with the gate held alone. */
     uint64_t slots;
     uint64_t max_keys;
     uint64_t min_keys;        /* with fewer keys the policy is asked to shrink the table */
@@ -397,10 +394,11 @@ struct bh_table {
     uint64_t bytes[BH_TIERS]; /* see budget.h */
     uint32_t hints;           /* BH_HINT_ bits for its slices */
     uint32_t stripe_most;     /* see counts.h, as for these two */
-    bh__stripe *stripes;      /* NULL while the gate is held alone */
+    bh__stripe *stripes;      /* NULL while bh__enter_alone has the gate */
     bh__stripe *stripes_kept; /* the same, or NULL as long as there are none */
 
-    /* What all slices read, above, lies in other lines than what many write. */
+    /* What all slices read, above, lies in other lines than what many write. (The gate's word is written, too, but only for a short
+     * time after a thread was alone.) */
     unsigned char apart[64];
 
     /* Counts kept by slices with atomic additions (counts.h); exact while the gate is held alone. `room` is how many
@@ -415,7 +413,9 @@ struct bh_table {
     /* On cores, see cpu/bias.h. */
     bh__presence *changed_by;  /* who made the last changes that took locks; or NULL */
     uint64_t changed_in_a_row; /* elements of those */
-    uint32_t turns;            /* how often another thread than before made such changes */
+    uint32_t
+        turns; /* how often another thread than before made such changes, up to BH_STRIPES_AFTER */
+    uint32_t calls_in_tasks; /* that change the table, and run now */
 
     /* Changed only with the gate held alone. */
     uint64_t bytes_peak; /* the highest sum of `bytes` and of what growing or building needed */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/pool.h"
+#include "cpu/backend.h"
 #include "support/batch.h"
 #include "support/check.h"
 #include "support/executors.h"
@@ -318,6 +318,68 @@ static void workers_leave_tasks_to_callers(void **state)
     bh__pool_destroy(pool);
 }
 
+/* Where other large calls run, a call asks for its share of the threads only; a very long one asks for all. */
+typedef struct counting_executor {
+    bh_executor executor;
+    uint64_t tasks; /* of the last job */
+} counting_executor;
+
+static uint32_t width_of_eight(void *state)
+{
+    (void)state;
+    return 8;
+}
+
+static void run_counted(void *state, void (*task)(void *argument, uint64_t index), void *argument,
+                        uint64_t count)
+{
+    counting_executor *self = state;
+
+    self->tasks = count;
+    for (uint64_t i = 0; i < count; i++) {
+        task(argument, i);
+    }
+}
+
+static void calls_share_the_threads(void **state)
+{
+    static const struct {
+        uint32_t others; // large calls
+        uint64_t slices;
+        uint64_t tasks;
+    } cases[] = {{0, 3, 0}, {0, 8, 8},  {0, 5, 5},  {1, 8, 4},   {1, 4, 4},  {2, 8, 2},
+                 {3, 8, 2}, {4, 16, 0}, {7, 64, 0}, {100, 8, 0}, {7, 65, 8}, {100, 80, 8}};
+    counting_executor own = {{&own, width_of_eight, run_counted}, 0};
+    bh_context *context = context_new(8, &own.executor, NULL);
+    const uint64_t most = (uint64_t)80 * BH_SLICE_MOST;
+    bh_table *table = table_new(context, 4, 4, most);
+    batch all = batch_new(4, 4, most);
+    bh__cpu *cpu = (bh__cpu *)(uintptr_t)table->backend;
+
+    (void)state;
+    for (uint64_t i = 0; i < most; i++) {
+        batch_set(&all, i, i, i);
+    }
+    for (size_t c = 0; c < TEST_COUNT(cases); c++) {
+        all.n = cases[c].slices * BH_SLICE_MOST;
+        for (int operation = 0; operation < 2; operation++) {
+            own.tasks = 0;
+            cpu->large_calls = cases[c].others;
+            check_status(batch_call(table, operation == 0 ? BH_INSERT : BH_FIND, &all), BH_OK);
+            check(cpu->large_calls == cases[c].others, "a call is not counted any more");
+            check(own.tasks == cases[c].tasks, "%llu tasks instead of %llu beside %u calls",
+                  (unsigned long long)own.tasks, (unsigned long long)cases[c].tasks,
+                  cases[c].others);
+        }
+        batch_check_all(&all, BH_FOUND);
+    }
+    all.n = most;
+    cpu->large_calls = 0;
+    batch_free(&all);
+    bh_table_destroy(table);
+    bh_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +392,7 @@ int main(void)
         cmocka_unit_test(pool_shared_by_threads),
         cmocka_unit_test(executor_that_runs_one_thing_at_a_time),
         cmocka_unit_test(workers_leave_tasks_to_callers),
+        cmocka_unit_test(calls_share_the_threads),
     };
     if (!test_target_runs()) {
         return TEST_SKIPPED;

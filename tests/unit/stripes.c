@@ -144,6 +144,52 @@ static void counts_are_exact(void **state)
     bh_table_destroy(many);
 }
 
+/* A stripe counts no more than it may, whatever the calls are; and in a small table, nothing. */
+static void stripes_stay_small(void **state)
+{
+    static const uint64_t capacities[] = {100, 1 << 20};
+    rng random = random_start(test_seed());
+
+    (void)state;
+    for (size_t c = 0; c < TEST_COUNT(capacities); c++) {
+        bh_table *table = table_new(context, 4, 4, capacities[c]);
+
+        take_turns(table);
+        check(!may_have_stripes(table) || (table->stripe_most == 0) == (c == 0),
+              "%llu slots, %u at most", (unsigned long long)table->slots, table->stripe_most);
+        for (uint64_t i = 0; i < test_scaled(400) && may_have_stripes(table); i++) {
+            const uint64_t n = 1 + random_below(&random, 20);
+            const uint64_t first = 20 * random_below(&random, 3);
+            bh__stripe *stripe = bh__stripe_of(table, 0);
+            const uint64_t before = stripe->keys, erased = stripe->erases;
+            const uint64_t keys = table->keys, all = keys + before;
+            batch part = batch_new(4, 4, n);
+            uint64_t change = 0;
+
+            for (uint64_t k = 0; k < n; k++) {
+                batch_set(&part, k, first + k, k);
+            }
+            check_status(batch_call(table, i % 3 == 2 ? BH_ERASE : BH_INSERT, &part), BH_OK);
+            for (uint64_t k = 0; k < n; k++) {
+                change += part.outcomes[k] == BH_INSERTED;
+                change -= part.outcomes[k] == BH_ERASED;
+            }
+            batch_free(&part);
+            check(table->keys + stripe->keys == all + change, "keys are counted wrong");
+            check(stripe->keys + table->stripe_most <= 2ull * table->stripe_most &&
+                      stripe->erases <= table->stripe_most,
+                  "a stripe has counted %lld keys, before %lld, and %llu erasures, before %llu",
+                  (long long)stripe->keys, (long long)before, (unsigned long long)stripe->erases,
+                  (unsigned long long)erased);
+            if (table->stripes == NULL || stripe->changes == 0) {
+                break; // the table is biased to this thread by now
+            }
+        }
+        check(bh__keys_summed(table) == table_stats(table).keys, "keys are counted wrong");
+        bh_table_destroy(table);
+    }
+}
+
 /* A table that may not grow: no room is left in the stripes of some threads when others are refused. */
 static void no_room_is_hidden(void **state)
 {
@@ -176,6 +222,68 @@ static void no_room_is_hidden(void **state)
           (unsigned long long)done);
     check(!may_have_stripes(table) || room == 0 || !is_sure,
           "keys are refused, and there is room for %llu", (unsigned long long)room);
+    bh_table_destroy(table);
+}
+
+/* A table that may not grow, as full as it may be: each thread erases some of its keys, and inserts as many. Others take room meanwhile that they
+ * do not need. No key is refused. */
+typedef struct shift {
+    bh_table *table;
+    uint64_t keys; /* of each thread */
+    uint64_t rounds;
+} shift;
+
+static void call_keys(bh_table *table, int operation, uint64_t first, uint64_t n,
+                      bh_outcome all_are)
+{
+    batch all = batch_new(4, 4, n);
+
+    for (uint64_t i = 0; i < n; i++) {
+        batch_set(&all, i, first + i, i);
+    }
+    check_status(batch_call(table, operation, &all), BH_OK);
+    batch_check_all(&all, all_are);
+    batch_free(&all);
+}
+
+static void come_and_go(void *argument, uint32_t thread)
+{
+    const shift *s = argument;
+    const uint64_t base = (uint64_t)thread << 24;
+    rng random = random_start(test_seed() + thread);
+    uint64_t first = 0; // its keys are [first, first + keys)
+
+    for (uint64_t r = 0; r < s->rounds; r++) {
+        const uint64_t n = 1 + random_below(&random, 12);
+        const uint64_t some = 1 + random_below(&random, 40);
+        call_keys(s->table, BH_ERASE, base + first, n, BH_ERASED);
+        first += n;
+        call_keys(s->table, BH_INSERT, base + first, some, BH_ASSIGNED);
+        call_keys(s->table, BH_INSERT, base + first - n + s->keys, n, BH_INSERTED);
+    }
+}
+
+static void no_key_is_refused(void **state)
+{
+    bh_table_options options = table_options(4, 4, 600);
+    bh_table *table = table_with(context, &options);
+    shift s = {NULL, 0, test_scaled(2000)};
+
+    (void)state;
+    if (may_have_stripes(table)) {
+        options.max_host_bytes = table_stats(table).bytes_total;
+        bh_table_destroy(table);
+        table = table_with(context, &options);
+        s.table = table;
+        s.keys = table_stats(table).max_keys / THREADS;
+        for (uint64_t t = 0; t < THREADS; t++) {
+            call_keys(table, BH_INSERT, t << 24, s.keys, BH_INSERTED);
+        }
+        call_keys(table, BH_INSERT, 1u << 30, table_stats(table).max_keys % THREADS, BH_INSERTED);
+        threads_run(THREADS, come_and_go, &s);
+        check(table_stats(table).grows == 0, "the table has grown");
+        check_keys(table, table_stats(table).max_keys);
+    }
     bh_table_destroy(table);
 }
 
@@ -216,7 +324,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(counts_are_exact, stripes_start, stripes_end),
+        cmocka_unit_test_setup_teardown(stripes_stay_small, stripes_start, stripes_end),
         cmocka_unit_test_setup_teardown(no_room_is_hidden, stripes_start, stripes_end),
+        cmocka_unit_test_setup_teardown(no_key_is_refused, stripes_start, stripes_end),
         cmocka_unit_test_setup_teardown(few_keys_shrink, stripes_start, stripes_end),
     };
 

@@ -262,6 +262,11 @@ BH_FN void BH_ST(insert_at_end)(BH_ST(front_state) * f, uint32_t kind, const BH_
 BH_FN void BH_ST(insert_ended)(BH_ST(front_state) * f, uint32_t kind, const BH_ST(group) * group,
                                const uint64_t *fresh, uint32_t keys, int turnover)
 {
+    uint32_t each;
+
+    /* The lines of the locks: other threads have had them since. */
+    for (each = turnover ? keys : 0; each; each &= each - 1)
+        bh_bring_to_write(bh_st_at(bh_st_lock_at(f->geometry, group->two[bh_first(each)])));
     for (; keys; keys &= keys - 1) {
         const uint32_t i = bh_first(keys);
         BH_ST(ending) e;

@@ -201,24 +201,21 @@ BH_FN void BH_ST(settle_lookups)(BH_ST(front_state) * f, uint32_t at, uint32_t e
     }
 }
 
-/* A key that is to be changed is in a slot: changes it, with its lock held where others may erase it. Answers 0 where
- * that could not be done at once. */
+/* A key that is to be changed is in a slot: changes it, with its lock held where others may erase it (`key_lock` is its address).
+ * Answers 0 where that could not be done at once. */
 BH_FN int BH_ST(change_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t slot,
-                                uint64_t ticket, uint32_t name, int turnover)
+                                uint64_t ticket, uint32_t name, uint64_t key_lock, int turnover)
 {
     const BH_KEY key = BH_ST(key_of)(f, name);
     unsigned char *const at = bh_st_at(ticket & BH_ST_ADDRESS);
     const uint32_t ready = bh_st_ticket_of(ticket);
-    unsigned char *lock;
-    bh_hash h;
+    unsigned char *const lock = bh_st_at(key_lock);
     int done;
 
     if (!turnover) {
         bh_change_there(&f->slice, kind, BH_VALUE_BYTES, BH_ST(value_of)(slot), name);
         return 1;
     }
-    h = bh_hash_key(key, &f->geometry->seed);
-    lock = bh_st_lock_of(f->geometry, &h);
     if (!bh_st_lock(f->slice.hints, lock))
         return 0;
     done = bh_load8(at) == ready && BH_LOAD_KEY(bh_st_at(slot)) == key;
@@ -263,8 +260,9 @@ BH_FN int BH_ST(keep_in_slot)(BH_ST(front_state) * f, uint32_t kind, uint64_t sl
     return 1;
 }
 
-/* Other operations than lookups: does the `at`-th visit. */
-BH_FN void BH_ST(visit_slot)(BH_ST(front_state) * f, uint32_t kind, uint32_t at, int turnover)
+/* Other operations than lookups: does the `at`-th visit, of a key whose lock is at `lock`. */
+BH_FN void BH_ST(visit_slot)(BH_ST(front_state) * f, uint32_t kind, uint32_t at, uint64_t lock,
+                             int turnover)
 {
     BH_ST(visits) *const v = &f->visits;
     const uint64_t slot = v->slot[at], ticket = v->ticket[at];
@@ -278,8 +276,9 @@ BH_FN void BH_ST(visit_slot)(BH_ST(front_state) * f, uint32_t kind, uint32_t at,
             BH_ST(look_on_in_line)(f, kind, ticket, name, turnover);
         else
             BH_ST(visit_next)(f, at);
-    } else if (BH_OP_KEEPS(kind) ? BH_ST(keep_in_slot)(f, kind, slot, ticket, name, turnover)
-                                 : BH_ST(change_in_slot)(f, kind, slot, ticket, name, turnover)) {
+    } else if (BH_OP_KEEPS(kind)
+                   ? BH_ST(keep_in_slot)(f, kind, slot, ticket, name, turnover)
+                   : BH_ST(change_in_slot)(f, kind, slot, ticket, name, lock, turnover)) {
         if (f->slice.outcomes)
             f->slice.outcomes[name] = (uint8_t)BH_OP_PRESENT(kind);
     } else {
@@ -319,11 +318,35 @@ BH_FN void BH_ST(visit_to_look)(BH_ST(front_state) * f, uint32_t end, int turnov
     }
 }
 
+/* Once keys have been erased: the locks of the keys of a group of visits from the `at`-th on, of those before the `end`-th. The lines of
+ * the locks are asked for: other threads have had them since. */
+BH_FN void BH_ST(ask_for_locks)(const BH_ST(front_state) * f, uint32_t at, uint32_t end,
+                                uint64_t *lock)
+{
+    const uint32_t count = end - at < BH_FRONT_GROUP ? end - at : BH_FRONT_GROUP;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        const BH_KEY key = BH_ST(key_of)(f, f->visits.name[at + i]);
+        const bh_hash h = bh_hash_key(key, &f->geometry->seed);
+
+        lock[i] = bh_st_lock_at(f->geometry, h.two);
+        bh_bring_to_write(bh_st_at(lock[i]));
+    }
+}
+
 /* Other operations: the pass over visits. */
 BH_FN void BH_ST(visit_to_change)(BH_ST(front_state) * f, uint32_t end, uint32_t kind, int turnover)
 {
     BH_ST(visits) *const v = &f->visits;
-    uint32_t at, next, i;
+    const int locks = turnover && !BH_OP_KEEPS(kind);
+    uint64_t lock[2][BH_FRONT_GROUP]; /* of a group, and of the next one */
+    uint32_t at, next, turn = 0, i;
+
+    for (i = 0; i < BH_FRONT_GROUP; i++)
+        lock[0][i] = lock[1][i] = 0;
+    if (locks)
+        BH_ST(ask_for_locks)(f, 0, end, lock[0]);
 
     for (at = 0; at < end; at = next) {
         next = end - at < BH_FRONT_GROUP ? end : at + BH_FRONT_GROUP;
@@ -332,14 +355,17 @@ BH_FN void BH_ST(visit_to_change)(BH_ST(front_state) * f, uint32_t end, uint32_t
         if (f->asks_slots == BH_ASKS_FAR && next < v->asked)
             bh_st_ask_some(v->slot + next, v->asked - next,
                            BH_ASKS_OWN); /* of more than a group: the next one */
+        if (locks && next < end)
+            BH_ST(ask_for_locks)(f, next, end, lock[turn ^ 1]);
         if (next - at == BH_FRONT_GROUP) {
 #pragma GCC unroll 8
             for (i = 0; i < BH_FRONT_GROUP; i++)
-                BH_ST(visit_slot)(f, kind, at + i, turnover);
-            continue;
+                BH_ST(visit_slot)(f, kind, at + i, lock[turn][i], turnover);
+        } else {
+            for (i = 0; i < next - at; i++)
+                BH_ST(visit_slot)(f, kind, at + i, lock[turn][i], turnover);
         }
-        for (i = at; i < next; i++)
-            BH_ST(visit_slot)(f, kind, i, turnover);
+        turn ^= 1;
     }
 }
 
