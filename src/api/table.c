@@ -341,6 +341,23 @@ bh_status bh_export(bh_table *table, uint64_t *cursor, void *keys, void *values,
     return status;
 }
 
+/* What every table tells, with the gate held; `keys` are those that it has now. */
+static void give_stats(const bh_table *table, uint64_t keys, bh_table_stats *all)
+{
+    all->keys = keys;
+    all->slots = table->slots;
+    /* A design may take more slots when they are wanted, which is growth too. */
+    all->max_keys = table->max_keys < table->slots ? table->max_keys : table->slots;
+    bh__bytes_stats(table, all);
+    all->grows = table->grows;
+    all->shrinks = table->shrinks;
+    all->reseeds = table->reseeds;
+    all->keys_moved = table->keys_moved;
+    all->longest_pause_ns = table->longest_pause_ns;
+    all->times_alone = table->times_alone;
+    all->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
+}
+
 bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
     bh_table *t = (bh_table *)(uintptr_t)table; /* const is for the caller: the gate is written */
@@ -349,7 +366,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     bh_table_stats all;
     const void *page;
     bh_status status;
-    int is_striped;
+    int is_alone;
 
     if (!table || !stats)
         return bh__fail(BH_ERR_ARGUMENT, "bh_table_get_stats: %s is NULL",
@@ -361,25 +378,15 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
     all.struct_size = sizeof all;
     system = &table->backend->memory.system;
     bh__gate_enter_shared(&t->gate, &presence, &table->backend->system);
-    is_striped = table->stripes != NULL;
-    all.keys = bh__keys_settled(table);
-    all.slots = table->slots;
-    /* A design may take more slots when they are wanted, which is growth too. */
-    all.max_keys = table->max_keys < table->slots ? table->max_keys : table->slots;
-    bh__bytes_stats(table, &all);
+    is_alone = table->policy->stats || table->stripes;
+    if (!is_alone)
+        give_stats(table, bh__keys_settled(table), &all);
     page = table->policy->typical_page(table);
-    all.grows = table->grows;
-    all.shrinks = table->shrinks;
-    all.reseeds = table->reseeds;
-    all.keys_moved = table->keys_moved;
-    all.longest_pause_ns = table->longest_pause_ns;
-    all.times_alone = table->times_alone;
-    all.target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
     bh__gate_leave_shared(&t->gate, presence);
-    if (table->policy->stats || is_striped) {
+    if (is_alone) {
         bh__gate_enter_alone(&t->gate, &table->backend->system);
         bh__stripes_collect(t);
-        all.keys = table->keys;
+        give_stats(table, table->keys, &all);
         if (table->policy->stats)
             table->policy->stats(t, &all);
         bh__gate_leave_alone(&t->gate);

@@ -20,8 +20,8 @@
  * SEGMENTS (bh__cpu_order). The design also chooses whether its lookups run in the order of memory, because it
  * knows where that pays.
  *
- * SORTED and SLICES take one thread for each slice, at most as many as the executor has; a call of a
- * few slices runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
+ * SORTED and SLICES take one thread for each slice, at most as many as the executor has, or the call's share of them beside
+ * other large calls (workers_beside in batch.c); a call of a few slices runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
  * chooses what depends on the slice's keys or operations (schedule.h):
  *
  *     additions, and many of the slice's first keys           values added up first (fold.h)

@@ -16,7 +16,7 @@
 #include "support/threads.h"
 #include "tables/counts.h"
 
-enum { THREADS = 4, KEYS = 12000 };
+enum { THREADS = 4, CROWD = 16, KEYS = 12000 };
 
 static bh_context *context;
 
@@ -162,7 +162,7 @@ static void stripes_stay_small(void **state)
             const uint64_t first = 20 * random_below(&random, 3);
             bh__stripe *stripe = bh__stripe_of(table, 0);
             const uint64_t before = stripe->keys, erased = stripe->erases;
-            const uint64_t keys = table->keys, all = keys + before;
+            const uint64_t all = bh__keys_summed(table);
             batch part = batch_new(4, 4, n);
             uint64_t change = 0;
 
@@ -175,15 +175,12 @@ static void stripes_stay_small(void **state)
                 change -= part.outcomes[k] == BH_ERASED;
             }
             batch_free(&part);
-            check(table->keys + stripe->keys == all + change, "keys are counted wrong");
+            check(bh__keys_summed(table) == all + change, "keys are counted wrong");
             check(stripe->keys + table->stripe_most <= 2ull * table->stripe_most &&
                       stripe->erases <= table->stripe_most,
                   "a stripe has counted %lld keys, before %lld, and %llu erasures, before %llu",
                   (long long)stripe->keys, (long long)before, (unsigned long long)stripe->erases,
                   (unsigned long long)erased);
-            if (table->stripes == NULL || stripe->changes == 0) {
-                break; // the table is biased to this thread by now
-            }
         }
         check(bh__keys_summed(table) == table_stats(table).keys, "keys are counted wrong");
         bh_table_destroy(table);
@@ -226,7 +223,7 @@ static void no_room_is_hidden(void **state)
 }
 
 /* A table that may not grow, as full as it may be: each thread erases some of its keys, and inserts as many. Others take room meanwhile that they
- * do not need. No key is refused. */
+ * do not need. No key is refused. (On 16 processors keys soon are where a slice does not run again often enough.) */
 typedef struct shift {
     bh_table *table;
     uint64_t keys; /* of each thread */
@@ -254,8 +251,8 @@ static void come_and_go(void *argument, uint32_t thread)
     uint64_t first = 0; // its keys are [first, first + keys)
 
     for (uint64_t r = 0; r < s->rounds; r++) {
-        const uint64_t n = 1 + random_below(&random, 12);
-        const uint64_t some = 1 + random_below(&random, 40);
+        const uint64_t n = 1 + random_below(&random, 3);
+        const uint64_t some = 1 + random_below(&random, 12);
         call_keys(s->table, BH_ERASE, base + first, n, BH_ERASED);
         first += n;
         call_keys(s->table, BH_INSERT, base + first, some, BH_ASSIGNED);
@@ -265,9 +262,9 @@ static void come_and_go(void *argument, uint32_t thread)
 
 static void no_key_is_refused(void **state)
 {
-    bh_table_options options = table_options(4, 4, 600);
+    bh_table_options options = table_options(4, 4, 1200);
     bh_table *table = table_with(context, &options);
-    shift s = {NULL, 0, test_scaled(2000)};
+    shift s = {NULL, 0, test_scaled(4000)};
 
     (void)state;
     if (may_have_stripes(table)) {
@@ -275,12 +272,12 @@ static void no_key_is_refused(void **state)
         bh_table_destroy(table);
         table = table_with(context, &options);
         s.table = table;
-        s.keys = table_stats(table).max_keys / THREADS;
-        for (uint64_t t = 0; t < THREADS; t++) {
+        s.keys = table_stats(table).max_keys / CROWD;
+        for (uint64_t t = 0; t < CROWD; t++) {
             call_keys(table, BH_INSERT, t << 24, s.keys, BH_INSERTED);
         }
-        call_keys(table, BH_INSERT, 1u << 30, table_stats(table).max_keys % THREADS, BH_INSERTED);
-        threads_run(THREADS, come_and_go, &s);
+        call_keys(table, BH_INSERT, 1u << 30, table_stats(table).max_keys % CROWD, BH_INSERTED);
+        threads_run(CROWD, come_and_go, &s);
         check(table_stats(table).grows == 0, "the table has grown");
         check_keys(table, table_stats(table).max_keys);
     }
