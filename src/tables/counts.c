@@ -101,7 +101,8 @@ void bh__stripe_give_room(bh_table *table, bh__stripe *stripe, uint64_t unused)
                   0);
 }
 
-/* Counts in a stripe, and in the table when that has become much. */
+/* Counts in a stripe, and in the table when that has become much. (Written as `more ? bh__atomic_add(part, more) + more : 0` gcc 12.2 makes
+ * the sum twice the old value: docs/decisions/0052.) */
 static void count(const bh_table *table, uint64_t *part, uint64_t *whole, uint64_t more)
 {
     const uint64_t most = table->stripe_most;

@@ -39,7 +39,7 @@
 #ifndef BH_STRIPE_ROOM_PART
 #define BH_STRIPE_ROOM_PART 32u
 #endif
-/* A stripe has so much room at least before it gives some back. All five numbers were chosen, not tuned. */
+/* Nor more than so much and stripe_most. All five numbers were chosen, not tuned. */
 #ifndef BH_STRIPE_ROOM_LEAST
 #define BH_STRIPE_ROOM_LEAST 64u
 #endif
