@@ -2,7 +2,7 @@
  * threads: what a second thread brings, and several callers at once.
  *
  * A table in a context of one thread beside the same table in one of all threads, the same keys, one
- * right after the other. Then as many threads of the caller's own, each with calls of 1,024 keys of
+ * right after the other; and once more in calls of 16,384 keys, where the time counts that threads take to come. Then as many threads of the caller's own, each with calls of 1,024 keys of
  * its own, on one table whose context has a single thread: the table is shared, the pool is not. And the same with calls
  * of 16 keys, where what all callers write to counts most.
  */
@@ -79,11 +79,16 @@ void run_threads(bench *b)
     const uint32_t all = b->info.threads < CALLERS_MOST ? b->info.threads : CALLERS_MOST;
     /* Two threads: 1.8; more: in proportion. */
     const double bar = all > 1 ? 0.9 * all : 0;
-    result pool[OPS] = {
-        {EXPERIMENT, .name = "insert, all threads", .op = "insert", .hit_rate = 0},
-        {EXPERIMENT, .name = "find, all threads", .op = "find", .hit_rate = 1},
-        {EXPERIMENT, .name = "miss, all threads", .op = "find", .hit_rate = 0},
-        {EXPERIMENT, .name = "erase, all threads", .op = "erase", .hit_rate = 1},
+    const uint64_t pool_batch[SIZES] = {n, 16384};
+    result pool[SIZES][OPS] = {
+        {{EXPERIMENT, .name = "insert, all threads", .op = "insert", .hit_rate = 0},
+         {EXPERIMENT, .name = "find, all threads", .op = "find", .hit_rate = 1},
+         {EXPERIMENT, .name = "miss, all threads", .op = "find", .hit_rate = 0},
+         {EXPERIMENT, .name = "erase, all threads", .op = "erase", .hit_rate = 1}},
+        {{EXPERIMENT, .name = "insert, all threads, 16384 keys", .op = "insert", .hit_rate = 0},
+         {EXPERIMENT, .name = "find, all threads, 16384 keys", .op = "find", .hit_rate = 1},
+         {EXPERIMENT, .name = "miss, all threads, 16384 keys", .op = "find", .hit_rate = 0},
+         {EXPERIMENT, .name = "erase, all threads, 16384 keys", .op = "erase", .hit_rate = 1}},
     };
     static const uint64_t batch[SIZES] = {1024, 16};
     result callers[SIZES][OPS] = {
@@ -102,7 +107,8 @@ void run_threads(bench *b)
     int i, s;
 
     for (repetition = 0; repetition < b->settings.repetitions; repetition++) {
-        bh_table *one = table_of(b, single, n), *many = table_of(b, b->context, n);
+        bh_table *one = table_of(b, single, n);
+        bh_table *many[SIZES] = {table_of(b, b->context, n), table_of(b, b->context, n)};
         bh_table *shared[SIZES] = {table_of(b, single, n), table_of(b, single, n)};
         bh_table_stats stats;
 
@@ -111,14 +117,17 @@ void run_threads(bench *b)
         fill_values(b, values, keys, n);
         for (i = 0; i < OPS; i++) {
             const void *of = i == MISS ? absent : keys;
-            double alone, together;
+            double alone;
 
             if (op[i] == BH_FIND)
                 memset(values, 0, n * b->settings.value_bytes);
             alone = timed(b, op[i], one, of, values, n, n, NULL);
-            together = timed(b, op[i], many, of, values, n, n, NULL);
-            enter(&pool[i], n, together);
-            sample(&pool[i].value, alone / together);
+            for (s = 0; s < SIZES; s++) {
+                double together = timed(b, op[i], many[s], of, values, n, pool_batch[s], NULL);
+
+                enter(&pool[s][i], n, together);
+                sample(&pool[s][i].value, alone / together);
+            }
             for (s = 0; s < SIZES; s++) {
                 double called = timed_callers(b, all, op[i], shared[s], of, values, n, batch[s]);
 
@@ -128,23 +137,27 @@ void run_threads(bench *b)
             if (i == FIND)
                 check_values(b, values, keys, n);
             if (i == INSERT)
-                stats = stats_of(many);
+                stats = stats_of(many[0]);
         }
         for (i = 0; i < OPS; i++) {
-            result_table(&pool[i], &stats);
-            for (s = 0; s < SIZES; s++)
+            for (s = 0; s < SIZES; s++) {
+                result_table(&pool[s][i], &stats);
                 result_table(&callers[s][i], &stats);
+            }
         }
         bh_table_destroy(one);
-        bh_table_destroy(many);
-        for (s = 0; s < SIZES; s++)
+        for (s = 0; s < SIZES; s++) {
+            bh_table_destroy(many[s]);
             bh_table_destroy(shared[s]);
+        }
     }
-    for (i = 0; i < OPS; i++) {
-        pool[i].batch = n;
-        pool[i].figure = "times one thread";
-        pool[i].bar = bar;
-        print(b, &pool[i]);
+    for (s = 0; s < SIZES; s++) {
+        for (i = 0; i < OPS; i++) {
+            pool[s][i].batch = pool_batch[s];
+            pool[s][i].figure = s == 0 ? "times one thread" : "times one thread, one call";
+            pool[s][i].bar = s == 0 ? bar : 0;
+            print(b, &pool[s][i]);
+        }
     }
     for (s = 0; s < SIZES; s++) {
         for (i = 0; i < OPS; i++) {

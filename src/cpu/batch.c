@@ -67,6 +67,7 @@ typedef struct call {
     bh__sorted *sorted; /* NULL, or one for each worker */
     uint64_t next;      /* first element that no worker has taken; may be beyond the last one */
     uint64_t chunk;     /* elements that a worker sorts at a time */
+    uint64_t length;    /* of a slice */
     uint32_t takes_room;
     uint32_t changes;  /* it is not of lookups alone */
     uint32_t ordered;  /* equal keys run one after the other */
@@ -182,7 +183,8 @@ static void cut_ordered(call *c, bh__slice *slice)
 static int take_slice(call *c, worker *w)
 {
     const bh_table_options *o = &c->table->options;
-    uint64_t first = w->sorted ? take_sorted(c, w) : take(c, BH_SLICE_MOST);
+    const uint64_t length = w->sorted ? BH_SLICE_MOST : c->length;
+    const uint64_t first = w->sorted ? take_sorted(c, w) : take(c, length);
     const bh__batch *b = w->sorted ? &w->sorted->batch : c->batch;
 
     if (first >= b->n)
@@ -193,7 +195,7 @@ static int take_slice(call *c, worker *w)
         b->values_out ? (unsigned char *)b->values_out + first * o->value_bytes : NULL;
     w->slice.outcomes = b->outcomes ? b->outcomes + first : NULL;
     w->slice.ops = b->ops ? b->ops + first : NULL;
-    w->slice.count = (uint32_t)(b->n - first < BH_SLICE_MOST ? b->n - first : BH_SLICE_MOST);
+    w->slice.count = (uint32_t)(b->n - first < length ? b->n - first : length);
     w->slice.listed = 0;
     w->slice.hints = 0;
     w->times = 0;
@@ -576,6 +578,16 @@ static uint64_t workers_beside(const bh__backend *backend, const bh__batch *batc
     return share ? share : 1;
 }
 
+/* How long the slices of a call are: so that all workers get one; whole lines of outcomes. Longer calls have more slices than
+ * workers. */
+static uint64_t length_of_slices(uint64_t n, uint64_t workers)
+{
+    const uint64_t each = (n / workers + 64) / 64 * 64;
+    const uint64_t length = each > BH_SLICE_SHARED ? each : BH_SLICE_SHARED;
+
+    return workers < 2 || length > BH_SLICE_MOST ? BH_SLICE_MOST : length;
+}
+
 /* Runs a call in slices, with so many workers. */
 static bh_status run_with(const bh__backend *backend, bh_table *table, const bh__batch *batch,
                           const bh__cpu_course *course, bh__growth *growth, uint64_t workers)
@@ -587,6 +599,7 @@ static bh_status run_with(const bh__backend *backend, bh_table *table, const bh_
     c.table = table;
     c.batch = batch;
     c.next = 0;
+    c.length = length_of_slices(batch->n, workers);
     c.takes_room = (uint32_t)bh__takes_room(batch);
     c.changes = (uint32_t)bh__cpu_is_change(batch);
     c.ordered = course->way == BH_CPU_IN_ORDER || course->way == BH_CPU_LONE;

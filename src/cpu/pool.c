@@ -6,7 +6,19 @@
  * the list's head. The caller takes tasks of its own job only, until there are none,
  * and then waits for those that other threads still run. So a job ends even when no
  * other thread ever helps, and any number of callers may come at once. Tasks are
- * large (thousands of keys), so a lock around taking one costs next to nothing.
+ * large (a thousand keys and more), so a lock around taking one costs next to nothing.
+ *
+ * A thread that sleeps comes tens of microseconds after it is called; a call of 16,384 keys takes one thread some 150. So a worker
+ * that has run a task looks out for another one before it sleeps, and a caller looks out for the end of its last tasks. Who looks
+ * out yields its processor to any thread that wants it, and sleeps after LOOKS_OUT looks
+ * (docs/decisions/0053-workers-look-out.md):
+ *
+ *     sleeps ---called---> takes tasks ---none left---> looks out ---LOOKS_OUT looks in vain---> sleeps
+ *                               ^                          |  |
+ *                               +------gets a task---------+  +---another thread was faster---> sleeps
+ *
+ * So where each job has a few tasks only, few workers look out. A worker that has looked out in vain does not behind its next task;
+ * the second time in a row not behind three, and then not behind SKIPS_MOST: where long pauses lie between jobs, it costs little.
  *
  * A worker takes no task while as many threads run tasks, callers included, as the pool has. Where as many callers come as there are
  * processors, each runs its own tasks, and workers would only take processors from them.
@@ -18,22 +30,38 @@
 
 #include <pthread.h>
 
+#include "base/atomic.h"
+
+/* Looks of a thread before it sleeps: some 150 microseconds where nobody else wants its processor. */
+#define LOOKS_OUT 512u
+
+/* Tasks at most behind which a worker does not look out, because it has looked out in vain. */
+#define SKIPS_MOST 7u
+
+/* Tries to take the lock before a thread sleeps until it gets it. The lock is held for a few instructions. */
+#define TRIES 64u
+
 typedef struct job job;
 struct job {
     void (*task)(void *argument, uint64_t index);
     void *argument;
     uint64_t count;
     uint64_t taken;
-    uint64_t finished;
+    uint64_t finished; /* written with the lock held; the caller looks at it without */
     job *next;
 };
 
 struct bh__pool {
     bh_system system;
     uint64_t process;
-    uint32_t threads; /* wanted, the caller included */
-    uint32_t started; /* workers that run; touched with the lock held */
-    uint32_t busy;    /* threads that run tasks, callers included; likewise */
+    uint32_t threads;  /* wanted, the caller included */
+    uint32_t started;  /* workers that run; touched with the lock held */
+    uint32_t busy;     /* threads that run tasks, callers included; likewise */
+    uint64_t left;     /* tasks that nobody has taken; likewise */
+    uint32_t looking;  /* workers that look out; likewise */
+    uint32_t sleeping; /* workers that sleep; likewise */
+    uint64_t
+        news; /* how often workers were called; written with the lock held, and looked at without */
     int stop;
     pthread_mutex_t lock;
     pthread_cond_t work; /* a worker may take a task, or stop */
@@ -47,11 +75,37 @@ static uint64_t pool_bytes(uint32_t threads)
     return sizeof(bh__pool) + (uint64_t)threads * sizeof(uint64_t);
 }
 
+static void lock_pool(bh__pool *pool)
+{
+    uint32_t i;
+
+    for (i = 0; i < TRIES; i++) {
+        if (!pthread_mutex_trylock(&pool->lock))
+            return;
+        pool->system.yield(pool->system.state);
+    }
+    pthread_mutex_lock(&pool->lock);
+}
+
+/* Waits, without the lock, until a number is `value`, or where `is` is 0 until it is another one; but not for long. The lock
+ * says what is true: the number only says when to take it. */
+static void look_out(const bh__pool *pool, const uint64_t *number, int is, uint64_t value)
+{
+    uint32_t i;
+
+    for (i = 0; i < LOOKS_OUT; i++) {
+        if ((bh__atomic_load(number, __ATOMIC_RELAXED) == value) == is)
+            return;
+        pool->system.yield(pool->system.state);
+    }
+}
+
 /* Takes a task of a job in the list; with the lock held. With the last task the job leaves the list. */
 static uint64_t take(bh__pool *pool, job *j)
 {
     uint64_t index = j->taken++;
 
+    pool->left--;
     if (j->taken == j->count) {
         job **at = &pool->first;
 
@@ -67,8 +121,9 @@ static void run_one(bh__pool *pool, job *j, uint64_t index)
 {
     pthread_mutex_unlock(&pool->lock);
     j->task(j->argument, index);
-    pthread_mutex_lock(&pool->lock);
-    if (++j->finished == j->count)
+    lock_pool(pool);
+    bh__atomic_store(&j->finished, j->finished + 1, __ATOMIC_RELAXED);
+    if (j->finished == j->count)
         pthread_cond_broadcast(&pool->done);
 }
 
@@ -78,20 +133,57 @@ static int wants_worker(const bh__pool *pool)
     return pool->first && pool->busy < pool->threads;
 }
 
+/* Calls as many workers as may take a task and find one: those that look out see the news, and sleepers are woken besides. With the
+ * lock held. */
+static void call_workers(bh__pool *pool)
+{
+    uint64_t wanted = pool->busy < pool->threads ? pool->threads - pool->busy : 0, i;
+
+    wanted = wanted < pool->left ? wanted : pool->left;
+    if (!wanted)
+        return;
+    bh__atomic_store(&pool->news, pool->news + 1, __ATOMIC_RELAXED);
+    wanted = wanted > pool->looking ? wanted - pool->looking : 0;
+    if (wanted >= pool->sleeping) {
+        pthread_cond_broadcast(&pool->work);
+        return;
+    }
+    for (i = 0; i < wanted; i++)
+        pthread_cond_signal(&pool->work);
+}
+
 static void worker_main(void *argument)
 {
     bh__pool *pool = argument;
+    uint32_t vain = 0, skips = 0;
+    int looks_out = 0;
 
-    pthread_mutex_lock(&pool->lock);
+    lock_pool(pool);
     while (!pool->stop) {
         if (wants_worker(pool)) {
             job *j = pool->first;
+            const uint64_t index = take(pool, j);
 
             pool->busy++;
-            run_one(pool, j, take(pool, j));
+            run_one(pool, j, index);
             pool->busy--;
+            looks_out = !skips;
+            skips -= skips > 0;
+        } else if (looks_out) {
+            const uint64_t news = pool->news;
+
+            pool->looking++;
+            pthread_mutex_unlock(&pool->lock);
+            look_out(pool, &pool->news, 0, news);
+            lock_pool(pool);
+            pool->looking--;
+            looks_out = 0;
+            vain = pool->news != news ? 0 : vain < SKIPS_MOST ? 2 * vain + 1 : SKIPS_MOST;
+            skips = vain;
         } else {
+            pool->sleeping++;
             pthread_cond_wait(&pool->work, &pool->lock);
+            pool->sleeping--;
         }
     }
     pthread_mutex_unlock(&pool->lock);
@@ -128,19 +220,23 @@ static void pool_run(void *state, void (*task)(void *argument, uint64_t index), 
             task(argument, i);
         return;
     }
-    pthread_mutex_lock(&pool->lock);
+    lock_pool(pool);
     start_workers(pool);
     for (at = &pool->first; *at; at = &(*at)->next)
         continue;
     *at = &j;
+    pool->left += count;
     pool->busy++;
-    if (wants_worker(pool))
-        pthread_cond_broadcast(&pool->work);
+    call_workers(pool);
     while (j.taken < j.count)
         run_one(pool, &j, take(pool, &j));
     pool->busy--;
-    if (wants_worker(pool))
-        pthread_cond_signal(&pool->work);
+    call_workers(pool);
+    if (j.finished < j.count) {
+        pthread_mutex_unlock(&pool->lock);
+        look_out(pool, &j.finished, 1, j.count);
+        lock_pool(pool);
+    }
     while (j.finished < j.count)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
@@ -162,7 +258,8 @@ bh__pool *bh__pool_create(const bh_system *system, uint32_t threads)
     pool->system = *system;
     pool->process = system->process_id(system->state);
     pool->threads = threads;
-    pool->started = pool->busy = 0;
+    pool->started = pool->busy = pool->looking = pool->sleeping = 0;
+    pool->left = pool->news = 0;
     pool->stop = 0;
     pool->first = NULL;
     if (pthread_mutex_init(&pool->lock, NULL))
@@ -193,6 +290,7 @@ void bh__pool_destroy(bh__pool *pool)
     if (!is_child(pool)) {
         pthread_mutex_lock(&pool->lock);
         pool->stop = 1;
+        bh__atomic_store(&pool->news, pool->news + 1, __ATOMIC_RELAXED);
         pthread_cond_broadcast(&pool->work);
         pthread_mutex_unlock(&pool->lock);
         for (i = 0; i < pool->started; i++)

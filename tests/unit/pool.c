@@ -318,6 +318,65 @@ static void workers_leave_tasks_to_callers(void **state)
     bh__pool_destroy(pool);
 }
 
+/* All threads of a pool come that find a task, whether they sleep, look out, or are about to do either: no task ends before all have begun,
+ * of one job, or of two that come at once. */
+enum { POOL_MOST = 8 };
+
+typedef struct gathering {
+    bh_executor executor;
+    uint64_t tasks[2]; // of each caller's job
+    atomic_int begun;
+} gathering;
+
+static void gather(void *argument, uint64_t index)
+{
+    gathering *g = argument;
+
+    (void)index;
+    atomic_fetch_add(&g->begun, 1);
+    while ((uint64_t)atomic_load(&g->begun) < g->tasks[0] + g->tasks[1]) {
+        sched_yield();
+    }
+}
+
+static void call_gathering(void *argument, uint32_t caller)
+{
+    gathering *g = argument;
+
+    g->executor.run(g->executor.state, gather, g, g->tasks[caller]);
+}
+
+static void all_threads_come(void **state)
+{
+    bh_system system;
+    rng random = random_start(test_seed());
+
+    (void)state;
+    test_system(&system);
+    for (uint32_t threads = 2; threads <= POOL_MOST; threads += 3) {
+        bh__pool *pool = bh__pool_create(&system, threads);
+        gathering g;
+
+        g.executor = bh__pool_executor(pool);
+        for (int round = 0; round < 60; round++) {
+            static const int pauses[] = {0, 0, 100, 500, 2000}; // a worker looks out 512 times
+            uint64_t all = 2 + random_below(&random, threads - 1);
+
+            // A job of one task runs in its caller, which the pool does not count.
+            g.tasks[1] = all > 3 ? 2 * random_below(&random, 2) : 0;
+            g.tasks[0] = all - g.tasks[1];
+            atomic_store(&g.begun, 0);
+            threads_run(g.tasks[1] > 0 ? 2 : 1, call_gathering, &g);
+            check((uint64_t)atomic_load(&g.begun) == all, "%d tasks have begun of %llu",
+                  atomic_load(&g.begun), (unsigned long long)all);
+            for (int i = pauses[random_below(&random, TEST_COUNT(pauses))]; i > 0; i--) {
+                sched_yield();
+            }
+        }
+        bh__pool_destroy(pool);
+    }
+}
+
 /* Where other large calls run, a call asks for its share of the threads only; a very long one asks for all. */
 typedef struct counting_executor {
     bh_executor executor;
@@ -347,7 +406,7 @@ static void calls_share_the_threads(void **state)
         uint32_t others; // large calls
         uint64_t slices;
         uint64_t tasks;
-    } cases[] = {{0, 3, 0}, {0, 8, 8},  {0, 5, 5},  {1, 8, 4},   {1, 4, 4},  {2, 8, 2},
+    } cases[] = {{0, 3, 0}, {0, 8, 8},  {0, 4, 8},  {1, 8, 4},   {1, 4, 4},  {2, 8, 2},
                  {3, 8, 2}, {4, 16, 0}, {7, 64, 0}, {100, 8, 0}, {7, 65, 8}, {100, 80, 8}};
     counting_executor own = {{&own, width_of_eight, run_counted}, 0};
     bh_context *context = context_new(8, &own.executor, NULL);
@@ -392,6 +451,7 @@ int main(void)
         cmocka_unit_test(pool_shared_by_threads),
         cmocka_unit_test(executor_that_runs_one_thing_at_a_time),
         cmocka_unit_test(workers_leave_tasks_to_callers),
+        cmocka_unit_test(all_threads_come),
         cmocka_unit_test(calls_share_the_threads),
     };
     if (!test_target_runs()) {
