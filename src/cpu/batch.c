@@ -176,7 +176,7 @@ static void cut_ordered(call *c, bh__slice *slice)
     if (slice->ordered)
         count = taken < IN_TURN_MOST ? taken : IN_TURN_MOST;
     slice->count = count;
-    c->next -= BH_SLICE_MOST - count;
+    c->next -= c->length - count;
 }
 
 /* Points a worker at the next elements of the call; answers 0 when there are none. */
@@ -578,11 +578,12 @@ static uint64_t workers_beside(const bh__backend *backend, const bh__batch *batc
     return share ? share : 1;
 }
 
-/* How long the slices of a call are: so that all workers get one; whole lines of outcomes. Longer calls have more slices than
- * workers. */
+/* How long the slices of a call are: so that nearly all workers get one, in whole lines of outcomes. Longer calls have more slices
+ * than workers. */
 static uint64_t length_of_slices(uint64_t n, uint64_t workers)
 {
-    const uint64_t each = (n / workers + 64) / 64 * 64;
+    const uint64_t share = n / workers + (n % workers != 0);
+    const uint64_t each = (share / 64 + (share % 64 != 0)) * 64;
     const uint64_t length = each > BH_SLICE_SHARED ? each : BH_SLICE_SHARED;
 
     return workers < 2 || length > BH_SLICE_MOST ? BH_SLICE_MOST : length;

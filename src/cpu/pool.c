@@ -8,7 +8,7 @@
  * other thread ever helps, and any number of callers may come at once. Tasks are
  * large (a thousand keys and more), so a lock around taking one costs next to nothing.
  *
- * A thread that sleeps comes tens of microseconds after it is called; a call of 16,384 keys takes one thread some 150. So a worker
+ * A thread that sleeps comes tens of microseconds after it is called; 16,384 lookups take one thread some 150 microseconds. So a worker
  * that has run a task looks out for another one before it sleeps, and a caller looks out for the end of its last tasks. Who looks
  * out yields its processor to any thread that wants it, and sleeps after LOOKS_OUT looks
  * (docs/decisions/0053-workers-look-out.md):
@@ -17,8 +17,9 @@
  *                               ^                          |  |
  *                               +------gets a task---------+  +---another thread was faster---> sleeps
  *
- * So where each job has a few tasks only, few workers look out. A worker that has looked out in vain does not behind its next task;
- * the second time in a row not behind three, and then not behind SKIPS_MOST: where long pauses lie between jobs, it costs little.
+ * So where each job has a few tasks only, few workers look out. A worker that saw no news in LOOKS_OUT looks goes straight to sleep after
+ * its next task; after a second such time in a row, after its next three tasks; from then on, after SKIPS_MOST. So where long pauses lie
+ * between jobs, looking out costs little.
  *
  * A worker takes no task while as many threads run tasks, callers included, as the pool has. Where as many callers come as there are
  * processors, each runs its own tasks, and workers would only take processors from them.
@@ -32,13 +33,13 @@
 
 #include "base/atomic.h"
 
-/* Looks of a thread before it sleeps: some 150 microseconds where nobody else wants its processor. */
+/* Looks of a thread before it sleeps: some 150 microseconds on a Xeon where nobody else wants its processor. */
 #define LOOKS_OUT 512u
 
-/* Tasks at most behind which a worker does not look out, because it has looked out in vain. */
+/* Tasks at most after which a worker goes straight to sleep, because it has looked out in vain. Chosen, not tuned. */
 #define SKIPS_MOST 7u
 
-/* Tries to take the lock before a thread sleeps until it gets it. The lock is held for a few instructions. */
+/* Tries to take the lock before a thread sleeps until it gets it. Chosen, not tuned. */
 #define TRIES 64u
 
 typedef struct job job;
@@ -133,7 +134,7 @@ static int wants_worker(const bh__pool *pool)
     return pool->first && pool->busy < pool->threads;
 }
 
-/* Calls as many workers as may take a task and find one: those that look out see the news, and sleepers are woken besides. With the
+/* Calls as many workers as may run and find a task. Those that look out see the news; sleepers are woken for the rest. With the
  * lock held. */
 static void call_workers(bh__pool *pool)
 {

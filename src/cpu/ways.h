@@ -20,8 +20,8 @@
  * SEGMENTS (bh__cpu_order). The design also chooses whether its lookups run in the order of memory, because it
  * knows where that pays.
  *
- * SORTED and SLICES take one thread for every 1,024 elements, at most as many as the executor has, or the call's share of them
- * beside other large calls (workers_beside in batch.c); a call of few elements runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
+ * SLICES take one thread for every 1,024 elements, SORTED for every 4,096, at most as many as the executor has, or the call's share
+ * of them beside other large calls (workers_beside in batch.c); a call of few elements runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
  * chooses what depends on the slice's keys or operations (schedule.h):
  *
  *     additions, and many of the slice's first keys           values added up first (fold.h)
@@ -43,7 +43,8 @@
  * (docs/decisions/0053). */
 #define BH_PARALLEL_SLICES 4
 
-/* Elements of a slice at least where threads share a call. A slice waits for its first lines and for its last. */
+/* Elements of a slice at least where threads share a call: of shorter ones the time for which a slice waits for its first lines, and
+ * for its last, would be a larger part. Beside 4,096 measured (docs/decisions/0053), not tuned further. */
 #define BH_SLICE_SHARED (BH_SLICE_MOST < 1024u ? BH_SLICE_MOST + 0u : 1024u)
 
 /* Sorting fewer elements than these would not pay. Chosen, not tuned. */
@@ -85,10 +86,11 @@ static inline int bh__cpu_is_change(const bh__batch *batch)
     return batch->ops || batch->op != BH_FIND;
 }
 
-/* Threads for a batch whose slices may run at once. */
-static inline uint64_t bh__cpu_workers(const bh__backend *backend, const bh__batch *batch)
+/* Threads for a batch whose slices may run at once, and have `least` elements or more. */
+static inline uint64_t bh__cpu_workers(const bh__backend *backend, const bh__batch *batch,
+                                       uint32_t least)
 {
-    const uint64_t slices = batch->n / BH_SLICE_SHARED + (batch->n % BH_SLICE_SHARED != 0);
+    const uint64_t slices = batch->n / least + (batch->n % least != 0);
     uint64_t workers;
 
     if (batch->n <= (BH_PARALLEL_SLICES - 1u) * BH_SLICE_MOST)
@@ -132,7 +134,7 @@ static inline bh__cpu_course bh__cpu_choose(const bh__backend *backend, const bh
         return course;
     }
     course.way = sorts ? BH_CPU_SORTED : BH_CPU_SLICES;
-    course.workers = bh__cpu_workers(backend, batch);
+    course.workers = bh__cpu_workers(backend, batch, sorts ? BH_SLICE_MOST : BH_SLICE_SHARED);
     return course;
 }
 
