@@ -179,11 +179,12 @@ static void await_presences(bh__gate *gate, const bh_system *system, uint32_t *r
  * wake that sleep at the gate; a thread that gets no processor for longer is overtaken. */
 #define ROUNDS_FOR_OTHERS 128u
 
-/* Whether threads wait to come in that are to be let in before this one is alone; *rounds counts those of an open gate. (How many
- * there are is advice: nothing but time depends on it.) */
-static int lets_others_in(bh__gate *gate, uint32_t *rounds)
+/* Whether threads wait that are to be let in before this one is alone: slices and, unless this one `waits` like them, those that want
+ * to be alone. *rounds counts those of an open gate. (How many there are is advice: nothing but time depends on it.) */
+static int lets_others_in(bh__gate *gate, int waits, uint32_t *rounds)
 {
-    if (!bh__advice_load(&gate->waiting) || *rounds == ROUNDS_FOR_OTHERS)
+    if (*rounds == ROUNDS_FOR_OTHERS ||
+        (!bh__advice_load(&gate->waiting) && (waits || !bh__advice_load(&gate->alone_waiting))))
         return 0;
     *rounds += !(bh__atomic_load(&gate->word, __ATOMIC_RELAXED) & BH__GATE_ALONE);
     return 1;
@@ -192,11 +193,20 @@ static int lets_others_in(bh__gate *gate, uint32_t *rounds)
 void bh__gate_enter_alone(bh__gate *gate, const bh_system *system)
 {
     uint32_t rounds = 0, for_others = 0;
+    int waits = 0;
     uint64_t word;
 
-    while (lets_others_in(gate, &for_others) ||
-           (bh__atomic_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
-        wait_a_little(system, &rounds);
+    for (;; wait_a_little(system, &rounds)) {
+        if (lets_others_in(gate, waits, &for_others))
+            continue;
+        if (!(bh__atomic_or(&gate->word, BH__GATE_ALONE, __ATOMIC_ACQUIRE) & BH__GATE_ALONE))
+            break;
+        if (!waits)
+            bh__atomic_add(&gate->alone_waiting, 1, __ATOMIC_RELAXED);
+        waits = 1;
+    }
+    if (waits)
+        bh__atomic_subtract(&gate->alone_waiting, 1, __ATOMIC_RELAXED);
     while ((word = bh__atomic_load(&gate->word, __ATOMIC_ACQUIRE)) & BH__GATE_COUNT)
         wait_a_little(system, &rounds);
     if (word & BH__GATE_PRESENT)

@@ -7,7 +7,8 @@
  * to new slices: a thread that wants to be alone waits only for slices that already run,
  * each of them some thousand operations, and cannot starve. Nor do slices starve where one thread after the other, or one again
  * and again, wants to be alone: those that wait to come in are counted, and who wants to be alone lets them in before it
- * closes the gate, if they come within some milliseconds. There are two ways in for a slice:
+ * closes the gate, if they come within some milliseconds. In the same way those are let in that have found another thread alone
+ * inside and wait to be alone themselves, by those that come after them. There are two ways in for a slice:
  *
  *   counted   It adds itself to the number of slices in the word, and subtracts itself
  *             when it leaves. These two locked instructions cost more than a lookup.
@@ -52,6 +53,7 @@ typedef struct bh__gate {
     uint32_t may_be_present; /* the bit PRESENT may be set again */
     uint32_t counted;        /* about how many slices have come in counted since it was cleared */
     uint32_t waiting;        /* threads that wait for it to be open, and will come in */
+    uint32_t alone_waiting;  /* threads that wait to be alone */
 } bh__gate;
 
 #define BH__GATE_ALONE (1ull << 63)

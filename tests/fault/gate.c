@@ -2,7 +2,8 @@
  * The gate where the system refuses what it needs to let slices in without locked instructions
  * (src/base/gate.h): the barrier from the beginning, or the n-th barrier; no presence left for a thread.
  * Calls are right all the same, and a table falls back to counting its slices. Threads give their presences
- * back when they end, and a child process waits for no thread that it does not have.
+ * back when they end, and a child process waits for no thread that it does not have. Threads that want to be alone are let in
+ * before those that come later.
  */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -204,6 +205,78 @@ static void presences_of_threads(void **state)
     bh_context_destroy(context);
 }
 
+/* A gate at which one thread stands, and what happens while it waits: at the n-th time that it waits something is done. */
+typedef struct waiting {
+    bh__gate gate;
+    uint64_t waits;
+    uint64_t nth;
+    void (*happens)(struct waiting *w);
+    uint32_t seen; /* threads that wait to be alone, just before */
+} waiting;
+
+static void wait_once(void *state)
+{
+    waiting *w = state;
+
+    if (++w->waits == w->nth) {
+        w->seen = w->gate.alone_waiting;
+        w->happens(w);
+    }
+}
+
+static void wait_once_asleep(void *state, uint64_t nanoseconds)
+{
+    (void)nanoseconds;
+    wait_once(state);
+}
+
+static void other_leaves(waiting *w)
+{
+    bh__gate_leave_alone(&w->gate);
+}
+
+static void other_comes_in(waiting *w)
+{
+    w->gate.alone_waiting = 0;
+}
+
+static void nothing(waiting *w)
+{
+    (void)w;
+}
+
+/* Who wants to be alone lets those in first that have found the gate closed before it came, but does not wait for them for ever. */
+static void who_waits_to_be_alone_comes_first(void **state)
+{
+    bh_system system;
+    waiting w = {.nth = 5, .happens = other_leaves};
+
+    (void)state;
+    bh_system_default(&system);
+    system.state = &w;
+    system.yield = wait_once;
+    system.sleep = wait_once_asleep;
+    // Another thread is alone inside: this one waits, and says so.
+    bh__gate_enter_alone(&w.gate, &system);
+    check(w.waits == 0, "an open gate that nobody wants was waited for");
+    bh__gate_enter_alone(&w.gate, &system);
+    check(w.waits == 5 && w.seen == 1 && w.gate.alone_waiting == 0,
+          "waited %llu times, and %u threads were counted", (unsigned long long)w.waits, w.seen);
+    bh__gate_leave_alone(&w.gate);
+    // Another thread has waited before this one came, and comes in.
+    w = (waiting){.nth = 7, .happens = other_comes_in};
+    w.gate.alone_waiting = 1;
+    bh__gate_enter_alone(&w.gate, &system);
+    check(w.waits == 7, "waited %llu times", (unsigned long long)w.waits);
+    bh__gate_leave_alone(&w.gate);
+    // Or gets no processor.
+    w = (waiting){.nth = 100000, .happens = nothing};
+    w.gate.alone_waiting = 1;
+    bh__gate_enter_alone(&w.gate, &system);
+    check(w.waits > 64 && w.waits < 1000, "waited %llu times", (unsigned long long)w.waits);
+    check(w.gate.alone_waiting == 1, "the other one is not counted any more");
+}
+
 /* A thread that is inside a table while the process forks is not there in the child. */
 static void child_process(void **state)
 {
@@ -254,11 +327,13 @@ static bool has_barrier(void)
 
 int main(void)
 {
-    const struct CMUnitTest always[] = {cmocka_unit_test(no_barrier_from_the_beginning)};
+    const struct CMUnitTest always[] = {cmocka_unit_test(no_barrier_from_the_beginning),
+                                        cmocka_unit_test(who_waits_to_be_alone_comes_first)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_barrier_from_the_beginning),
         cmocka_unit_test(no_barrier_later),
         cmocka_unit_test(few_barriers),
+        cmocka_unit_test(who_waits_to_be_alone_comes_first),
         cmocka_unit_test(presences_of_threads),
         cmocka_unit_test(child_process),
     };
