@@ -158,6 +158,7 @@ static void begin_record(struct fasta *fasta)
     fasta->letters = fasta->qualities = fasta->lines = 0;
     fasta->record++;
     fasta->name_length = 0;
+    fasta->name[0] = '\0';
     fasta->name_complete = false;
 }
 

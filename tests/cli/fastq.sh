@@ -74,6 +74,9 @@ for text in '@r1' '@r1\n' '@r1\nACGT' '@r1\nACGT\n' '@r1\nACGT\n+' '@r1\nACGT\n+
     expect_refusal "record 1 \('r1'\) is cut short by the end of the file" "$text"
     expect_refusal "record 2 \('r1'\) is cut short by the end of the file" "@r0\nAC\n+\nII\n$text"
 done
+for text in '@' '@\n' '@\nAC' '@ r1\nAC'; do
+    expect_refusal "record 2 \\(''\\) is cut short by the end of the file" "@r0\nAC\n+\nII\n$text"
+done
 expect_refusal "record 1 .*does not begin with '@'" '@r1\nACGT\n+\nIIII\n>r2\nACGT\n'
 expect_refusal "record 1 .*has no line that begins with '\+'" '@r1\nACGT\n>r2\nACGT\n'
 expect_refusal "record 1 .*has no line that begins with '\+'" '@r1\nACGT\n@r2\nACGT\n+\nIIII\n'
