@@ -358,10 +358,37 @@ static void give_stats(const bh_table *table, uint64_t keys, bh_table_stats *all
     all->target = bh__atomic_load(&table->target, __ATOMIC_RELAXED);
 }
 
+/*
+ * The size of the pages under a table of `bytes` bytes. Some programs ask for a table's keys after each call, and the system takes
+ * longer to say what pages are (it writes and we read a text about all memory of the process) than a call of some thousand keys. So
+ * it is asked again when the table's memory has changed, and otherwise after a second.
+ */
+#define PAGE_NANOSECONDS UINT64_C(1000000000)
+
+static uint64_t page_bytes(bh_table *table, const void *page, uint64_t bytes)
+{
+    const bh_system *system = &table->backend->memory.system;
+    const bh_system *own = &table->backend->system;
+    const uint64_t now = own->clock_nanoseconds(own->state), at = (uint64_t)(uintptr_t)page;
+    bh__page *p = &table->page;
+    uint64_t answer = bh__atomic_load(&p->bytes, __ATOMIC_RELAXED);
+
+    if (answer && bh__atomic_load(&p->at, __ATOMIC_RELAXED) == at &&
+        bh__atomic_load(&p->of, __ATOMIC_RELAXED) == bytes &&
+        now - bh__atomic_load(&p->since, __ATOMIC_RELAXED) < PAGE_NANOSECONDS)
+        return answer;
+    /* The gate is not held, and only the address is used. */
+    answer = system->page_bytes(system->state, page, 1);
+    bh__atomic_store(&p->bytes, answer, __ATOMIC_RELAXED);
+    bh__atomic_store(&p->at, at, __ATOMIC_RELAXED);
+    bh__atomic_store(&p->of, bytes, __ATOMIC_RELAXED);
+    bh__atomic_store(&p->since, now, __ATOMIC_RELAXED);
+    return answer;
+}
+
 bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
 {
     bh_table *t = (bh_table *)(uintptr_t)table; /* const is for the caller: the gate is written */
-    const bh_system *system;
     bh__presence *presence;
     bh_table_stats all;
     const void *page;
@@ -376,7 +403,6 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
         return status;
     memset(&all, 0, sizeof all);
     all.struct_size = sizeof all;
-    system = &table->backend->memory.system;
     bh__gate_enter_shared(&t->gate, &presence, &table->backend->system);
     is_alone = table->policy->stats || table->stripes;
     if (!is_alone)
@@ -391,8 +417,7 @@ bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats)
             table->policy->stats(t, &all);
         bh__gate_leave_alone(&t->gate);
     }
-    /* The gate is not held: asking takes long, and it only uses the address, it does not read there. */
-    all.page_bytes = system->page_bytes(system->state, page, 1);
+    all.page_bytes = page_bytes(t, page, all.bytes_total);
     bh__give_struct(stats, &all);
     return BH_OK;
 }

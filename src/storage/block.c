@@ -26,6 +26,15 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
     block->memory = NULL;
     if (!bh__block_bytes(bytes, &committed))
         return 0;
+    if (!memory->of_device && committed < memory->reserve_least) {
+        block->memory = (unsigned char *)memory->system.allocate(memory->system.state, committed);
+        if (!block->memory)
+            return 0;
+        memset(block->memory, 0, committed);
+        block->committed = committed;
+        block->reserved = 0;
+        return 1;
+    }
     /* Where so much address space is refused (ulimit -v), the block has no room to grow in place. */
     if (memory->reserve_least && committed >= memory->reserve_least &&
         bh__mul(committed, RESERVE_FACTOR, &reserved))
@@ -70,7 +79,7 @@ void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes
 {
     uint64_t committed;
 
-    if (bh__block_bytes(bytes, &committed) && committed < block->committed &&
+    if (bh__block_bytes(bytes, &committed) && block->reserved && committed < block->committed &&
         !memory->system.decommit(memory->system.state, block->memory + committed,
                                  block->committed - committed))
         block->committed = committed;
@@ -128,8 +137,12 @@ void bh__block_copy(const bh__block *to, const bh__block *from, const bh_executo
 
 void bh__block_destroy(bh__block *block, const bh__memory *memory)
 {
-    if (block->memory)
-        memory->system.unreserve(memory->system.state, block->memory, block->reserved);
+    const bh_system *system = &memory->system;
+
+    if (block->memory && block->reserved)
+        system->unreserve(system->state, block->memory, block->reserved);
+    else if (block->memory)
+        system->release(system->state, block->memory, block->committed);
     block->memory = NULL;
     block->committed = 0;
     block->reserved = 0;

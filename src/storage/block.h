@@ -1,7 +1,7 @@
 /*
  * A block: memory of one part of a table that can grow in place.
  *
- * Except for small blocks (reserve_least), more address space is reserved than memory is committed:
+ * More address space is reserved than memory is committed:
  *
  *     memory                committed                reserved
  *     |=====================|........................|
@@ -9,6 +9,8 @@
  * Growing commits memory behind it, and the content of the block stays where it
  * is. When the reservation is used up, the owner makes a larger block and copies
  * the content; for that short time both exist.
+ *
+ * A small block on the host (reserve_least) is allocated like any other small memory, and cannot grow or shrink in place.
  */
 #ifndef BH_STORAGE_BLOCK_H
 #define BH_STORAGE_BLOCK_H
@@ -20,19 +22,20 @@
 typedef struct bh__memory {
     bh_system system;
     bh_pages pages;
-    uint8_t of_device;      /* it is a GPU's: only the GPU's backend can read, clear or copy it */
-    uint64_t reserve_least; /* blocks of so many bytes and more can grow in place; 0: none can */
+    uint8_t of_device; /* it is a GPU's: only the GPU's backend can read, clear or copy it */
+    /* Blocks of so many bytes and more can grow in place, and others, on the host, are allocated; 0: none can, or is. */
+    uint64_t reserve_least;
 } bh__memory;
 
-/* reserve_least on cores. Memory with reserved space behind it is two mappings of the 65,530 that Linux allows a process; memory
- * alone is one mapping, which Linux joins with adjacent ones. So a process can have far more small tables, and
- * copying a few pages takes hardly any time. */
+/* reserve_least on cores. To reserve and commit memory takes three system calls and a fault for each page, some 10 us a block, and two
+ * mappings of the 65,530 that Linux allows a process; to copy a few pages takes far less. So small tables are made fast, and a process
+ * can have very many. */
 #define BH__RESERVE_LEAST (UINT64_C(1) << 16)
 
 typedef struct bh__block {
     unsigned char *memory; /* NULL: no block */
     uint64_t committed;    /* bytes with memory under them, whole pages */
-    uint64_t reserved;
+    uint64_t reserved;     /* 0: it is allocated */
 } bh__block;
 
 /* The memory of a block of `bytes`, for the budget: rounded up to whole pages. Answers 0 when that does not
@@ -46,7 +49,7 @@ int bh__block_create(bh__block *block, const bh__memory *memory, uint64_t bytes)
  * reservation is too small (*moving is set then) or the system gives no memory. */
 int bh__block_extend(bh__block *block, const bh__memory *memory, uint64_t bytes, int *moving);
 
-/* Gives up the memory beyond the first `bytes`; where the system refuses that, the memory stays. */
+/* Gives up the memory beyond the first `bytes`; where the system refuses that, or the block is allocated, the memory stays. */
 void bh__block_shrink(bh__block *block, const bh__memory *memory, uint64_t bytes);
 
 /* Writes to every page of [from, to) so that later use takes no page fault; nothing when the page

@@ -120,7 +120,7 @@ void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes)
 
     if (!bh__block_bytes(bytes, &rounded) || rounded >= block->committed)
         return;
-    if (!bh__on_device(backend)) {
+    if (!bh__on_device(backend) && block->reserved) {
         bh__block_shrink(block, &backend->growing, bytes);
     } else if (bh__block_create(&smaller, &backend->growing, bytes)) {
         bh__note_peak(table, smaller.committed);

@@ -37,7 +37,7 @@ bh_status bh__table_block(const bh_table *table, const bh__memory *memory, uint6
 bh_status bh__table_extend(bh_table *table, bh__block *block, uint64_t used, uint64_t bytes);
 
 /* Gives up the memory of such a block beyond `bytes`, if the system takes it. Memory that can only be freed
- * as a whole (a device's) is exchanged for a smaller block, if there is one. */
+ * as a whole (a device's, a small block) is exchanged for a smaller block, if there is one. */
 void bh__table_cut(bh_table *table, bh__block *block, uint64_t bytes);
 
 /* The bytes of a table in all tiers. */

@@ -372,6 +372,15 @@ typedef struct bh__told {
 
 typedef struct bh__stripe bh__stripe;
 
+/* What the system last said about the pages under a table: atomic, because calls of bh_table_get_stats() may run beside each
+ * other. */
+typedef struct bh__page {
+    uint64_t bytes;
+    uint64_t of;    /* the table's bytes then, */
+    uint64_t at;    /* and the address of its typical page */
+    uint64_t since; /* the clock then, in nanoseconds */
+} bh__page;
+
 struct bh_table {
     const bh__backend *backend;
     const bh__policy *policy;
@@ -400,6 +409,8 @@ struct bh_table {
     /* What all slices read, above, lies in other lines than what many write. (The gate's word is written, too, but only for a short
      * time after a thread was alone.) */
     unsigned char apart[64];
+
+    bh__page page; /* api/table.c */
 
     /* Counts kept by slices with atomic additions (counts.h); exact while the gate is held alone. `room` is how many
      * more keys there may be before the table grows, without those that running slices have set room
