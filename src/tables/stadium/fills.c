@@ -39,8 +39,8 @@ static uint32_t grown(const bh__st_set *set, uint64_t least)
 }
 
 /*
- * How many keys a table of one part may have. An operation that seeks its key in vain while all slots of a part are taken looks at
- * all of its board, and one that finds no room does so before the table grows: of a slice there may be thousands. So, whatever
+ * How many keys a table of one part may have. An operation that seeks its key in vain while all slots of a part are taken may look at
+ * all of its board, and one that seeks a slot does: of a slice there may be thousands. So, whatever
  * max_fill allows, one slot in so many stays free, unless more keys are there or were asked for, or the table could not grow.
  * (Several parts have slots to spare: bh__st_keys_in. Of fewer slots none stays free: so small a board is soon looked at.)
  */

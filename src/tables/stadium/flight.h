@@ -492,6 +492,10 @@ BH_FN bh_answer BH_ST(look)(bh__slice *slice, BH_ST(op) * op, uint32_t kind, uin
                 return BH_RETRY;
             if (fresh)
                 return BH_ST(claim_fresh)(slice, op, kind, word, fresh, next);
+            /* Otherwise a full table would look at all of its board for each key that it refuses. */
+            if (!slice->room &&
+                bh_st_is_bound(part, bh_st_home(g, part, &op->hash), op->path.steps))
+                return BH_ST(stall)(slice, BH_REASON_ROOM);
         } else if (fresh || bh_st_is_bound(part, bh_st_home(g, part, &op->hash), op->path.steps)) {
             if (!BH_OP_INSERTS(kind))
                 return BH_ST(done)(op, BH_MISSING);

@@ -5,6 +5,7 @@
  */
 #include "tables/stadium/policy.h"
 
+#include "base/checked.h"
 #include "base/system.h"
 
 /* Locks of a table: one for so many slots, but not fewer or more than so many. Chosen, not tuned. */
@@ -132,17 +133,25 @@ static uint64_t total(const account *a)
     return bytes;
 }
 
+/* Whether budgets allow `count` blocks of `bytes` bytes besides what is kept; rounds the bytes up to those of a block. */
+static bh_status allow(const bh_table *table, bh_tier tier, uint64_t *bytes, uint64_t count,
+                       const account *kept)
+{
+    uint64_t all;
+
+    if (!bh__block_bytes(*bytes, bytes) || !bh__mul(*bytes, count, &all))
+        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
+    return bh__check_budget(table, tier, kept->bytes[tier], all);
+}
+
 /* Takes memory for `bytes` bytes of a table that has those of the account, to which it adds. */
 static bh_status take(const bh_table *table, bh_tier tier, uint64_t bytes, account *kept,
                       bh__block *block)
 {
     const bh__backend *backend = table->backend;
     const bh__memory *memory = tier == BH_TIER_NEAR ? &backend->memory : &backend->far;
-    bh_status status;
+    const bh_status status = allow(table, tier, &bytes, 1, kept);
 
-    if (!bh__block_bytes(bytes, &bytes))
-        return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
-    status = bh__check_budget(table, tier, kept->bytes[tier], bytes);
     if (status)
         return status;
     if (!bh__block_create(block, memory, bytes))
@@ -221,12 +230,39 @@ static bh_status take_near(const bh_table *table, const wish *w, uint64_t bytes,
     return status;
 }
 
+/* The bytes of a planned part's board and bounds, and of its slots. */
+static uint64_t board_of(const bh_st_geometry *g, const wish *w)
+{
+    return bh__st_board_bytes(g, &w->part);
+}
+
+static uint64_t slots_of(const bh_st_geometry *g, const wish *w)
+{
+    return bh__st_words(g, &w->part) * g->group << g->slot_shift;
+}
+
+/* Whether budgets allow `count` such parts. To be asked before the first is made: a table at its limit asks in every
+ * call with a new key, and making a part takes as long as thousands of keys. (Of slots that may lie in either memory
+ * it is seen only when parts are made.) */
+static bh_status allow_parts(const bh_table *table, const bh_st_geometry *g, const wish *w,
+                             uint32_t count, const account *kept)
+{
+    uint64_t near = board_of(g, w), far = slots_of(g, w);
+    bh_status status;
+
+    if (w->where == BH_TABLE_MEMORY_DEVICE)
+        near += far;
+    status = allow(table, BH_TIER_NEAR, &near, count, kept);
+    if (!status && w->where == BH_TABLE_MEMORY_HOST)
+        status = allow(table, BH_TIER_HOST, &far, count, kept);
+    return status;
+}
+
 /* Makes a part. */
 static bh_status make_part(const bh_table *table, const bh_st_geometry *g, const wish *w,
                            bh_st_part *part, account *kept, bh__st_memory *memory)
 {
-    const uint64_t board = bh__st_board_bytes(g, &w->part);
-    const uint64_t slots = bh__st_words(g, &w->part) * g->group << g->slot_shift;
+    const uint64_t board = board_of(g, w), slots = slots_of(g, w);
     bh_status status = BH_ERR_FULL;
 
     no_memory(memory);
@@ -285,9 +321,11 @@ static bh_status make_set(const bh__st_table *t, bh__st_shape shape, bh__st_set 
         return bh__fail(BH_ERR_ARGUMENT, "so large a table cannot be addressed");
     w.part = plan_part(g, shape.lines);
     w.where = bh__st_where(&t->table);
-    board = bh__st_board_bytes(g, &w.part);
+    board = board_of(g, &w);
     set->lock_count = locks_for(bh__st_slots(g, &w.part) * shape.parts);
     status = take(&t->table, BH_TIER_NEAR, set->lock_count * 16, taken, &set->locks);
+    if (!status)
+        status = allow_parts(&t->table, g, &w, shape.parts, taken);
     for (i = 0; i < shape.parts && !status; i++) {
         w.boards = w.where == BH_TABLE_MEMORY_AUTO ? (shape.parts - i - 1) * board : 0;
         set->lines[i] = shape.lines;
@@ -397,7 +435,7 @@ static bh_status exchange_to(bh__st_table *t, const change *c, bh_table_memory w
     wish w;
     bh__st_memory memory[2];
     account kept;
-    bh_status status = BH_OK;
+    bh_status status;
     uint64_t moved = 0, left;
     uint32_t i, made = 0;
 
@@ -415,9 +453,10 @@ static bh_status exchange_to(bh__st_table *t, const change *c, bh_table_memory w
     w.where = where;
     next.parts = c->parts;
     next.whole = c->whole;
+    status = allow_parts(table, &t->geometry, &w, c->to_count, &kept);
     for (; made < c->to_count && !status; made += !status) {
         w.boards = where == BH_TABLE_MEMORY_AUTO && made + 1 < c->to_count
-                       ? bh__st_board_bytes(&t->geometry, &w.part)
+                       ? board_of(&t->geometry, &w)
                        : 0;
         status = make_part(table, &t->geometry, &w, &next.part[c->to[made]], &kept, &memory[made]);
     }
