@@ -136,7 +136,7 @@ typedef enum bh_schedule {
     BH_SCHEDULE_REGIONS = 2
 } bh_schedule;
 
-/* How memory of tables is mapped. */
+/* How memory of tables is mapped. (Parts of a table below 64 KiB come from the system function `allocate`, and are touched.) */
 typedef enum bh_pages {
     BH_PAGES_AUTO = 0,  /* huge pages where the system gives them, touched at create and reserve */
     BH_PAGES_SMALL = 1, /* pages of the base size, touched at create and reserve */
@@ -331,8 +331,8 @@ typedef struct bh_table_options {
      *     some bits of its key's hash. Most lookups of absent keys read the board alone, which is a ninth of
      *     the table with 4+4-byte pairs, and may lie in a cache.
      *   - max_fill is at most 1; default 0.8. Near 1, and in tables of which many keys have been erased,
-     *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again. With every
-     *     slot taken each such lookup, and each insertion of a new key, reads all of the board, or of one of 64
+     *     lookups of absent keys read more of the board; bh_compact() makes erased slots fresh again. With nearly every
+     *     slot taken many such lookups, and each insertion of a new key, read all of the board, or of one of 64
      *     parts of it. So, whatever max_fill is, a table grows while one slot in 256 is still free, unless
      *     capacity or bh_reserve() asked for more keys, or it cannot grow: then its last slot can be filled.
      *   - min_fill is at most half of max_fill, default a quarter of it.
@@ -440,6 +440,9 @@ BH_API void bh_table_destroy(bh_table *table);
  *     calling thread. On a GPU 27 to 58 bytes per element, and what a sort needs, for up to 4,194,304
  *     elements at a time, or as many as there is memory for; without memory for 4,096 elements the call
  *     is BH_ERR_MEMORY.
+ *   - On cores a call that inserts may take 128 KiB of temporary memory to count its keys, and bh_reduce() of
+ *     262,144 elements and more without outcomes 0.5 MiB for each thread, to join values of equal keys before the
+ *     table sees them; without that memory the call takes longer.
  *
  * A full table
  *   - A table grows inside the call. When a budget, the system's memory or the design ends that, the
@@ -449,17 +452,20 @@ BH_API void bh_table_destroy(bh_table *table);
  *   - A table with fewer keys than max_fill allows refuses none while less than 0.97 of its slots are
  *     occupied (0.95 with 4 slots in a bucket; 0.95 times that while its subtables differ
  *     in size), unless the seed is fixed and keys were chosen to collide.
- *   - Refusing keys costs about as much as placing them, also when the call is repeated. (Not in a table of
- *     BH_STADIUM whose max_fill is above 0.97: where all of 2^14 to 2^18 slots are taken a refused key takes
- *     100 to 400 us, and so does a new key that takes the slot of an erased one.) Above the fill
+ *   - Refusing keys costs about as much as placing them, also when the call is repeated; but each call that
+ *     refuses keys holds the table alone once, which takes up to some microseconds. (Not in a table of
+ *     BH_STADIUM whose max_fill is above 0.97: where all of 2^16 to 2^18 slots are taken a refused key takes
+ *     1 to 50 us, and a new key that takes the slot of an erased one 100 to 400 us.) Above the fill
  *     of the point before BH_DYCUCKOO limits its searches for a place: insertions and erasures pay for them,
  *     with one look at a bucket for each key inserted and 16 for each key erased.
  *
  * How long a call holds the table alone, while other calls wait
  *   - BH_DYCUCKOO, to place or refuse keys: for at most 40,960 looks at buckets at a time (on a GPU
  *     7,680). Passes over the table come on top: each doubling of a subtable is one. A call of n keys
- *     into s slots causes at most subtables * (1 + log2(1 + n / s)) of them where no keys were chosen to
- *     collide, and a table changes its seed once.
+ *     into s slots causes at most subtables * (1 + log2(1 + n / (max_fill * s))) of them where no keys were
+ *     chosen to collide, and a table changes its seed once.
+ *   - Any design on cores, when a call brings more keys than the table may have: while memory for as many keys
+ *     as the call has is taken, written to, and the keys that there are move there.
  *   - BH_HASHFIGHT, for each call that changes something: for at most 4,194,304 elements at a time (on a
  *     GPU 67,108,864).
  *
@@ -560,7 +566,7 @@ BH_API bh_status bh_erase(bh_table *table, const void *keys, uint64_t n, uint8_t
  * by BH_FIND and BH_FIND_OR_INSERT where the key is found; it may not be NULL unless value_bytes or
  * n is 0, and as an output array it may not overlap another. Outcomes as of the single calls. A byte
  * that is no bh_op is BH_ERR_ARGUMENT; an op of bh_reduce with value_bytes 0 is
- * BH_ERR_UNSUPPORTED. On cores a call of 4,096 elements or more takes temporary memory, at most 85 KiB for each
+ * BH_ERR_UNSUPPORTED. On cores a call of 4,096 elements or more takes temporary memory, at most 93 KiB for each
  * thread, besides what an ordered call takes; without that memory it takes longer. */
 BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys, void *values,
                           uint64_t n, uint8_t *outcomes);
@@ -570,7 +576,8 @@ BH_API bh_status bh_apply(bh_table *table, const uint8_t *ops, const void *keys,
  *
  * These calls see or change one instant of the table. They wait until the running slices of other calls
  * have ended (a slice is some thousand elements; on a GPU a whole call), and other calls wait for them. On cores a
- * call that waits goes ahead of the next one of this section, if its thread gets a processor within some milliseconds.
+ * call that waits goes ahead of those of this section that come after it, if its thread gets a processor within some
+ * milliseconds.
  * On a GPU each may also return BH_ERR_DEVICE. Either the GPU refused a copy or a launch: then the table
  * holds what it held and works, though it may have grown part of the way. Or the GPU failed: then every
  * later call on the context says so. bh_export() may return BH_ERR_MEMORY there.
@@ -654,8 +661,10 @@ typedef struct bh_table_stats {
  * Fills `stats`, whose struct_size the caller has set. Neither pointer may be NULL. Thread-safe. `keys` is
  * exact while no other call runs on the table. While other calls insert and erase, `keys` is between 0 and
  * `slots`, but may lack elements of those calls, and a later bh_export() may find more keys or fewer.
- * Returns BH_OK or BH_ERR_ARGUMENT. Cost: some tenths of a millisecond; several milliseconds for a table
- * of gigabytes on small pages, because the system is asked for the page size.
+ * Returns BH_OK or BH_ERR_ARGUMENT. Cost: less than a microsecond. But the first call, the next one after the
+ * table's memory has changed, and one in each second take some tenths of a millisecond (several milliseconds
+ * for a table of gigabytes on small pages), because they ask the system for the page size. With BH_STADIUM, once
+ * keys have been erased, each call reads the table's tickets, too.
  */
 BH_API bh_status bh_table_get_stats(const bh_table *table, bh_table_stats *stats);
 
@@ -734,13 +743,15 @@ struct bh_system {
     /* Takes the memory away again and keeps the address space; it may be committed anew. */
     int (*decommit)(void *state, void *memory, uint64_t bytes);
     void (*unreserve)(void *state, void *memory, uint64_t bytes);
-    /* The page size that really lies under committed and touched memory, in bytes. */
+    /* The page size that really lies under touched memory of a table, committed or allocated, in bytes. */
     uint64_t (*page_bytes)(void *state, const void *memory, uint64_t bytes);
     /* Calls run(argument) in a thread. It needs a stack of 64 KiB, and what the system itself puts on
      * the stack. */
     int (*thread_start)(void *state, void (*run)(void *argument), void *argument, uint64_t *thread);
     void (*thread_join)(void *state, uint64_t thread);
     uint32_t (*processors)(void *state);
+    /* Lets other threads run that want the calling thread's processor; returns at once where there are none. (The library's
+     * threads call it again and again while they look out for work.) */
     void (*yield)(void *state);
     /* Returns after `nanoseconds` at the earliest. */
     void (*sleep)(void *state, uint64_t nanoseconds);

@@ -19,6 +19,9 @@
  * running a pass on the very executor whose thread the task occupies. The task keeps
  * its slice and returns, and the caller waits.
  *
+ * A table grows step by step, and each step moves keys. So where a call has more elements than the table may have keys, and
+ * these need room, its keys are counted first, and the table grows for all of them at once (expect).
+ *
  * When a slice has erased so many keys that the table should be smaller, the workers
  * return in the same way, and the caller asks the policy to shrink it.
  *
@@ -33,7 +36,9 @@
 #include "base/atomic.h"
 #include "cpu/bias.h"
 #include "cpu/distinct.h"
+#include "cpu/joined.h"
 #include "cpu/sorted.h"
+#include "cpu/census.h"
 #include "cpu/ways.h"
 #include "storage/temporary.h"
 
@@ -48,10 +53,11 @@
 #endif
 
 typedef struct worker {
-    uint32_t waiting;   /* it has a slice and was not let in */
-    uint32_t asks;      /* the gate counts it among those that wait */
-    uint32_t times;     /* how often its slice has stalled for room, and there was some */
-    bh__sorted *sorted; /* NULL, or the chunk of the call that its slices come from */
+    uint32_t waiting;        /* it has a slice and was not let in */
+    uint32_t asks;           /* the gate counts it among those that wait */
+    uint32_t times;          /* how often its slice has stalled for room, and there was some */
+    uint64_t keys, max_keys; /* of the table when its slice last began */
+    bh__sorted *sorted;      /* NULL, or the chunk of the call that its slices come from */
     bh__slice slice;
     bh__stash stash;
     uint16_t list[BH_SLICE_MOST];
@@ -69,12 +75,14 @@ typedef struct call {
     uint64_t chunk;     /* elements that a worker sorts at a time */
     uint64_t length;    /* of a slice */
     uint32_t takes_room;
-    uint32_t changes;  /* it is not of lookups alone */
-    uint32_t ordered;  /* equal keys run one after the other */
-    uint32_t seen;     /* of an ordered call: keys that are looked at for the next slice */
-    uint32_t in_tasks; /* the workers are tasks of the executor */
-    uint32_t stopped;  /* a worker waits for the policy or the gate */
-    uint32_t shrink;   /* there are fewer keys than the table is made for */
+    uint32_t changes;     /* it is not of lookups alone */
+    uint32_t ordered;     /* equal keys run one after the other */
+    uint32_t seen;        /* of an ordered call: keys that are looked at for the next slice */
+    uint32_t in_tasks;    /* the workers are tasks of the executor */
+    uint32_t on_stack;    /* the worker, one, lies on the stack */
+    uint32_t stopped;     /* a worker waits for the policy or the gate */
+    uint32_t shrink;      /* there are fewer keys than the table is made for */
+    uint64_t counts_from; /* its keys are not counted while the table may have fewer than this */
     bh__growth *growth;
     bh_status status;
 } call;
@@ -262,6 +270,8 @@ static int run_slice(call *c, worker *w)
         return 0;
     slice->geometry = table->policy->geometry(table);
     slice->hints = (slice->hints & BH_HINT_AGAIN) | bh__hints_of(table);
+    w->keys = bh__keys_settled(table);
+    w->max_keys = table->max_keys;
     if (c->changes)
         slice->hints |= bh__bias_hint(table, own);
     if (c->takes_room) {
@@ -342,8 +352,10 @@ static void resolve(call *c, worker *w)
     bh_table *table = c->table;
     uint64_t since = bh__enter_alone(table);
 
-    /* There is room, but other slices may have it before this one runs again, and leave it, or as much, in stripes. */
-    if ((w->slice.reasons & BH_REASON_ROOM) && table->room && w->times++ < BH_FIRST_TIMES)
+    /* There is room, because the table has grown for another slice; or other slices may have it before this one runs again, and leave
+     * it, or as much, in stripes. */
+    if ((w->slice.reasons & BH_REASON_ROOM) && table->room &&
+        (table->max_keys > w->max_keys || w->times++ < BH_FIRST_TIMES))
         w->slice.hints &= ~BH_HINT_AGAIN;
     if (table->policy->resolve(table, &w->slice, &c->growth->may_grow, &c->growth->why) ==
         BH_RESOLVED_REFUSED) {
@@ -357,13 +369,160 @@ static void resolve(call *c, worker *w)
     bh__leave_alone(table, since);
 }
 
+/*
+ * How many elements of the call are looked at to see that the table will have more keys than a number: so many for each of these,
+ * of which there are so many at least. Fewer elements are not looked at. Where they had more keys, as many elements for each of
+ * those are looked at, and so many times as many as before at least; if not, none is again until the table is so many times as
+ * large. So a call looks at its elements little more than once, and most calls look at none. All four numbers were chosen, not tuned.
+ */
+#define CENSUS_OF_KEY 16u
+#define CENSUS_KEYS_LEAST 256u
+#define CENSUS_LEAST 32u
+#define CENSUS_AGAIN 4u
+/* Before a call of so many elements begins it is seen whether the table is empty. Fewer show it by running in vain. */
+#define CENSUS_AHEAD 64u
+/* One step of growth is enough for elements that are fewer than this part of the keys that there may be; and a table grows for a
+ * little more than has been counted, so that in most cases all have room. */
+#define CENSUS_STEP 8u
+#define CENSUS_MORE 32u
+/* Where they are hardly more than the table may have, it does not grow for them before one finds no room: for it may have been made
+ * for just these. This part of its keys, less what is added, is four times the standard error of their number. */
+#define CENSUS_SURE 8u
+
+/* Elements of the workers' slices that found no room: their keys were absent when they were looked for. Lowers *keys to how many other keys
+ * the table had at least. (Of an ordered slice only the first element has been tried.) */
+static uint64_t lack_room(const call *c, uint32_t workers, bh__census *census, uint64_t *keys)
+{
+    uint64_t count = 0, had;
+    uint32_t i;
+
+    for (i = 0; i < workers; i++) {
+        const bh__slice *slice = &c->workers[i].slice;
+
+        if (c->workers[i].waiting || !slice->stalled || slice->ordered ||
+            !(slice->reasons & BH_REASON_ROOM))
+            continue;
+        count += slice->stalled;
+        /* Beside other slices, what one has inserted another may have sought before. */
+        had = c->workers[i].keys + (workers == 1 ? slice->inserted : 0);
+        *keys = *keys < had ? *keys : had;
+        if (census)
+            bh__census_list(census, slice->keys, slice->list, slice->stalled);
+    }
+    return count;
+}
+
+/*
+ * About how many keys the table has after the call at least, and a few more, as far as its next `look` elements say and those that
+ * found no room: as many as all of these have, or as it had before the latter began and as many as the latter have, which were absent.
+ * 0 where that is not counted, since they cannot have more than `most`. *left receives how many elements have not been looked at,
+ * UINT64_MAX where none was.
+ */
+static uint64_t count_keys(call *c, uint32_t workers, uint64_t most, uint64_t look, uint64_t *left)
+{
+    const bh_system *system = &c->backend->system;
+    const uint64_t n = c->batch->n, first = c->next < n ? c->next : n;
+    const uint64_t seen = n - first < look ? n - first : look;
+    const uint32_t key_bytes = c->table->options.key_bytes;
+    uint64_t keys = UINT64_MAX, together, all;
+    const uint64_t lack = lack_room(c, workers, NULL, &keys);
+    bh__census census;
+
+    *left = UINT64_MAX;
+    if (lack + seen < CENSUS_LEAST || (lack + seen <= most && lack < most / CENSUS_STEP) ||
+        !bh__census_begin(&census, system, key_bytes, lack + seen))
+        return 0;
+    *left = n - first - seen;
+    (void)lack_room(c, workers, &census, &keys);
+    keys = lack ? keys : 0;
+    together = keys + bh__census_keys(&census);
+    bh__census_array(&census, &c->backend->executor,
+                     (const unsigned char *)c->batch->keys + first * key_bytes, seen);
+    all = bh__census_keys(&census);
+    bh__census_end(&census, system);
+    all = all > together ? all : together;
+    all += all / CENSUS_MORE;
+    return all < keys + lack + seen ? all : keys + lack + seen;
+}
+
+/* Has the table grow until it may have so many keys, or cannot grow. A small table, or one that has a small part of these, grows at
+ * once. Otherwise other calls come in between its steps, of a 32nd of its keys at least; but they may also make it smaller again, so
+ * there is an end to the steps. Chosen, not tuned. */
+#define GROW_STEPS 128u
+#define GROW_STEPS_FROM (UINT64_C(1) << 18)
+
+static void grow_for(bh_table *table, uint64_t most)
+{
+    uint32_t steps = 0;
+    int grows;
+
+    do {
+        const uint64_t since = bh__enter_alone(table), before = table->max_keys;
+        const int by_steps = before >= GROW_STEPS_FROM && before > most / CENSUS_STEP;
+        const uint64_t more = by_steps ? before + before / 32 + 1 : most;
+        const uint64_t step = more < most ? more : most;
+
+        if (before < step && table->keys < step)
+            table->policy->expect(table, step);
+        grows = before < table->max_keys && table->max_keys < most;
+        bh__leave_alone(table, since);
+    } while (grows && ++steps < GROW_STEPS);
+}
+
+/* Has the table grow for all keys that the call is known to bring. Before the call begins `workers` is 0, and only an empty table
+ * grows: what is brought is new. */
+static void expect(call *c, uint32_t workers)
+{
+    bh_table *table = c->table;
+    uint64_t max_keys, most, counted, left, look, further;
+    bh__presence *presence;
+    int is_empty, grows;
+
+    /* (In a mixed call others may be erased.) */
+    if (!c->takes_room || c->batch->ops || !c->growth->may_grow)
+        return;
+    bh__gate_enter_shared(&table->gate, &presence, &c->backend->system);
+    max_keys = table->max_keys;
+    is_empty = !bh__keys_settled(table); /* or stripes hide some keys */
+    bh__gate_leave_shared(&table->gate, presence);
+    if (max_keys < c->counts_from || (!workers && !is_empty))
+        return;
+    most = max_keys;
+    look = CENSUS_OF_KEY * (most > CENSUS_KEYS_LEAST ? most : CENSUS_KEYS_LEAST);
+    do {
+        counted = count_keys(c, workers, most, look, &left);
+        grows = counted > most + (most == max_keys ? most / CENSUS_SURE : 0);
+        most = grows ? counted : most;
+        if (left < UINT64_MAX)
+            c->counts_from = CENSUS_AGAIN * most;
+        further = CENSUS_OF_KEY * most;
+        look = further > CENSUS_AGAIN * look ? further : CENSUS_AGAIN * look;
+    } while (grows && left);
+    if (most == max_keys)
+        return;
+    /* An empty table would be made anew, for which a few keys more are no reason. */
+    if (workers || most / 2 > max_keys)
+        grow_for(table, most);
+    else
+        c->counts_from = 0;
+}
+
+/* The same when slices have run, if elements of them found no room. */
+static void expect_for_stalled(call *c, uint32_t workers)
+{
+    uint64_t keys = 0;
+
+    if (lack_room(c, workers, NULL, &keys))
+        expect(c, workers);
+}
+
 /* Bytes of memory for copies that each worker of a call is to have: none where its elements all do the same, or are too few for
- * it to matter. */
+ * it to matter; or where the stack has the worker: slices go deeper with copies. */
 static uint64_t bytes_of_copies(const call *c)
 {
     const bh_table_options *o = &c->table->options;
 
-    return c->batch->ops && c->batch->n >= BH_SLICE_MOST
+    return c->batch->ops && c->batch->n >= BH_SLICE_MOST && !c->on_stack
                ? (BH_COPIES_BYTES(BH_SLICE_MOST, o->key_bytes, o->value_bytes) + 7) / 8 * 8
                : 0;
 }
@@ -428,6 +587,8 @@ static void run_call(call *c, uint32_t workers)
     }
     if (c->in_tasks && c->changes)
         bh__bias_suspend(c->table);
+    if (c->batch->n >= CENSUS_AHEAD)
+        expect(c, 0);
     do {
         c->stopped = 0;
         c->shrink = 0;
@@ -436,6 +597,8 @@ static void run_call(call *c, uint32_t workers)
         else
             executor->run(executor->state, work, c, workers);
         (void)ask_for_workers(c, workers, 0);
+        if (c->takes_room)
+            expect_for_stalled(c, workers);
         for (i = 0; i < workers; i++)
             if (!c->workers[i].waiting && c->workers[i].slice.stalled)
                 resolve(c, &c->workers[i]);
@@ -607,10 +770,13 @@ static bh_status run_with(const bh__backend *backend, bh_table *table, const bh_
     c.kernel = table->kernels->slice[course->kind];
     c.in_turn = table->kernels->slice[BH_SLICE_MIXED];
     c.seen = BH_DISTINCT_MOST;
+    c.on_stack = 0;
+    c.counts_from = 0;
     c.growth = growth;
     c.status = BH_OK;
 
-    if (workers > 1) {
+    /* A mixed call goes deepest (kinds.h, fold.h): of 64 KiB of stack it leaves too little for a worker. */
+    if (workers > 1 || (batch->ops && batch->n >= BH_SLICE_MOST)) {
         c.workers = system->allocate(system->state, workers * sizeof(worker));
         if (c.workers) {
             (void)run_workers(&c, course->way, workers);
@@ -618,11 +784,12 @@ static bh_status run_with(const bh__backend *backend, bh_table *table, const bh_
             return c.status;
         }
     }
-    /* The call is small or ordered, or there is no memory for more workers than this one. */
+    /* The call is small or ordered, or there is no memory for other workers than this one. */
     {
         worker alone;
 
         c.workers = &alone;
+        c.on_stack = 1;
         return run_workers(&c, course->way, 1);
     }
 }
@@ -660,6 +827,21 @@ bh_status bh__cpu_slices(const bh__backend *backend, bh_table *table, const bh__
     return bh__cpu_run(backend, table, batch, 0, &growth);
 }
 
+/* Runs a call in slices, but joins values of equal keys first as far as that pays. */
+static bh_status run_joined(const bh__backend *backend, bh_table *table, const bh__batch *batch,
+                            const bh__cpu_course *course, bh__growth *growth)
+{
+    bh_status status = BH_OK, rest = BH_OK;
+    const uint64_t done = bh__joined_run(backend, table, batch, course->workers, growth, &status);
+
+    if (done < batch->n) {
+        const bh__batch part = bh__batch_part(table, batch, done, batch->n - done);
+
+        rest = run_slices(backend, table, &part, course, growth);
+    }
+    return status ? status : rest;
+}
+
 bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__batch *batch)
 {
     const bh__cpu_course course = bh__cpu_choose(backend, table, batch, BH_CPU_ORDER_OF_TABLE);
@@ -671,5 +853,7 @@ bh_status bh__cpu_batch(const bh__backend *backend, bh_table *table, const bh__b
         return table->policy->perform(table, batch);
     if (course.way == BH_CPU_SEGMENTS)
         return bh__cpu_ordered(backend, table, batch);
+    if (course.way == BH_CPU_SLICES && bh__joined_may(table, batch))
+        return run_joined(backend, table, batch, &course, &growth);
     return run_slices(backend, table, batch, &course, &growth);
 }

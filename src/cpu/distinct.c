@@ -5,6 +5,8 @@
  */
 #include "cpu/distinct.h"
 
+#include "cpu/scramble.h"
+
 #include <string.h>
 
 #define PLACES_OF_KEY 8u
@@ -19,18 +21,9 @@ static inline uint32_t looks_most(uint32_t i)
     return 64 + i;
 }
 
-static inline uint64_t key_at(const void *keys, uint32_t key_bytes, uint32_t i)
-{
-    return key_bytes == 4 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
-}
-
-/* `bits` bits in which keys in a row, at equal distances, or with few bits that differ collide no more than others. (With one
- * multiplication keys at some distances do.) */
 static inline uint32_t place_of(uint64_t key, uint32_t bits)
 {
-    key = (key ^ key >> 32) * 0x9e3779b97f4a7c15u;
-    key = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
-    return (uint32_t)(key >> (64 - bits));
+    return (uint32_t)(bh__scramble(key) >> (64 - bits));
 }
 
 /* bh__distinct() for constant `key_bytes`. */
@@ -44,11 +37,11 @@ static inline uint32_t distinct(const void *keys, uint32_t key_bytes, uint32_t c
     mask = (1u << bits) - 1;
     memset(places, 0, sizeof *places << bits);
     for (i = 0; i < count; i++) {
-        const uint64_t key = key_at(keys, key_bytes, i);
+        const uint64_t key = bh__key_at(keys, key_bytes, i);
         uint32_t place = place_of(key, bits);
 
         while (places[place]) {
-            if (key_at(keys, key_bytes, places[place] - 1u) == key || ++looks > looks_most(i))
+            if (bh__key_at(keys, key_bytes, places[place] - 1u) == key || ++looks > looks_most(i))
                 return i;
             place = (place + 1) & mask;
         }

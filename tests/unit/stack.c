@@ -242,6 +242,13 @@ static void call_batch(scene *s)
     check_answer(s->status);
 }
 
+/* Without outcomes: values are joined first where there are many elements. */
+static void call_sums(scene *s)
+{
+    s->status = bh_reduce(s->table, BH_ADD, s->arrays.keys, s->arrays.values, s->arrays.n, NULL);
+    check_answer(s->status);
+}
+
 static void call_reserve(scene *s)
 {
     check_answer(bh_reserve(s->table, s->number));
@@ -378,6 +385,21 @@ static void change(scene *s, int operation, keys_kind kind, uint64_t first, uint
     drop(s);
 }
 
+/* A mixed call of two operations, so that a slice has many elements of each. */
+static void change_by_two(scene *s, bh_op one, bh_op other, keys_kind kind, uint64_t n)
+{
+    if (s->options.value_bytes == 0) {
+        return;
+    }
+    fill(s, kind, 0, n);
+    for (uint64_t i = 0; i < n; i++) {
+        s->arrays.ops[i] = (uint8_t)(i % 2 == 0 ? one : other);
+    }
+    s->operation = BATCH_APPLY;
+    measured(s, batch_operation_name(BATCH_APPLY), call_batch);
+    drop(s);
+}
+
 /* --- the tests ---------------------------------------------------------------------------- */
 
 /* A table's life: small calls and large ones, growing, shrinking, all that can be asked of it. */
@@ -397,7 +419,15 @@ static void life(scene *s)
                 change(s, changes[c], KEYS_FEW, first, sizes[i]);
             }
         }
+        change_by_two(s, BH_ADD, BH_ERASE, KEYS_FEW, sizes[i]);
+        change_by_two(s, BH_ADD, BH_FIND, KEYS_FEW, sizes[i]);
         first += sizes[i] * TEST_COUNT(changes);
+    }
+    change_by_two(s, BH_ADD, BH_ERASE, KEYS_FEW, 5000);
+    if (s->options.value_bytes > 0) {
+        fill(s, KEYS_FEW, 0, 300000);
+        measured(s, "reduce, joined", call_sums);
+        drop(s);
     }
     s->number = 200000;
     measured(s, "reserve", call_reserve);

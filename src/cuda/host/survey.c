@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "primitives/linear_counting.h"
+
 /* Elements that are counted at a time before a table grows for them; their names are 32-bit. From
  * SAMPLED_FROM elements on a sample is counted first: if none of it is new, hardly any element is, and the
  * others are not counted. Counting them would take a third as long as performing them. */
@@ -18,32 +20,14 @@
 #define SAMPLED_FROM (UINT64_C(1) << 22)
 
 /* A survey has at least one bit for so many elements: those of 2^28 elements are 16 MB, and lie in the second cache of an
- * H200. It has so many at least that a small number of keys is accurate, too. When n keys set bits of m, the standard
- * error of their number is sqrt(m * (exp(n / m) - n / m - 1)): 0.0021 n at most. */
+ * H200. It has so many at least that a small number of keys is accurate, too. The standard error of the number is 0.0021 of
+ * it at most (primitives/linear_counting.h). */
 #define SURVEY_DENSE 2u
 #define SURVEY_BITS_LEAST (UINT64_C(1) << 18)
 /* If the table has at most one key for so many elements, keys are not looked up at first. */
 #define SURVEY_BLIND 64u
 /* A table grows for a little more than has been counted, so that in most cases all have room and need not ask for it. */
 #define SURVEY_MORE 64u
-
-/* Estimates how many keys have set `set` of `bits` bits, when each sets one at random:
- * -bits * ln(1 - set / bits) ("linear counting", Whang and others, 1990). */
-static uint64_t keys_of_bits(uint64_t set, uint64_t bits)
-{
-    const double ln2 = 0.69314718055994531;
-    /* Were all set, there would be no saying how many keys there are. */
-    double left = set < bits ? 1 - (double)set / (double)bits : 0.5 / (double)bits;
-    double sum = 0, z, zz;
-
-    for (; left < 0.5; left *= 2)
-        sum += ln2;
-    /* -ln(left) is 2 * artanh(z), and z is 1/3 at most. */
-    z = (1 - left) / (1 + left);
-    zz = z * z;
-    sum += 2 * z * (1 + zz * (1 / 3.0 + zz * (1 / 5.0 + zz * (1 / 7.0 + zz * (1 / 9.0)))));
-    return (uint64_t)((double)bits * sum);
-}
 
 int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t every, uint64_t *keys,
                     uint64_t *absent)
@@ -78,7 +62,7 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
         error = bh__cuda_launch(c->cuda, &launch, &job, &done);
     (void)bh__cuda_note(c->cuda, m->release(c->cuda->gpu, memory));
     if (!error) {
-        *keys = keys_of_bits(done.fresh, bits);
+        *keys = bh_keys_of_places(done.fresh, bits);
         *absent = done.absent;
     }
     return error;

@@ -321,6 +321,6 @@ void bh__da_expect(bh_table *table, uint64_t keys)
         if (buckets && !bh__da_lay_out(t, buckets))
             table->grows++;
     }
-    while (keys > table->max_keys && !split(t, t->geometry.whole))
+    while (keys > table->max_keys && !bh__da_split_for(t, keys - table->max_keys))
         ;
 }

@@ -147,6 +147,8 @@ bh_status bh__dy_reserve(bh_table *table, uint64_t keys)
  * large is built anew. The small table beside the new one takes no more memory than an old subtable
  * beside a doubled one, where that cannot grow in place. */
 #define EXPECT_REBUILDS 8
+/* An empty one is laid out anew, if it becomes so many times as large: that its subtables are alike saves slots. */
+#define EXPECT_LAYS_OUT 2
 
 void bh__dy_expect(bh_table *table, uint64_t keys)
 {
@@ -154,8 +156,9 @@ void bh__dy_expect(bh_table *table, uint64_t keys)
     uint64_t row = (uint64_t)t->geometry.subtables * bh__dy_slots_per_bucket(table), buckets;
 
     if (bh__dy_buckets_for(table, keys, &buckets) &&
-        buckets * row / EXPECT_REBUILDS >= table->slots &&
-        !bh__dy_rebuild(t, buckets, table->options.seed))
+        buckets * row / (table->keys ? EXPECT_REBUILDS : EXPECT_LAYS_OUT) >= table->slots &&
+        !(table->keys ? bh__dy_rebuild(t, buckets, table->options.seed)
+                      : bh__dy_lay_out(t, buckets)))
         table->grows++;
     while (table->room < keys - table->keys && !bh__dy_grow(t))
         ;
