@@ -83,6 +83,7 @@ typedef struct call {
     uint32_t stopped;     /* a worker waits for the policy or the gate */
     uint32_t shrink;      /* there are fewer keys than the table is made for */
     uint64_t counts_from; /* its keys are not counted while the table may have fewer than this */
+    uint32_t grew;        /* the table has grown for the keys that were counted */
     bh__growth *growth;
     bh_status status;
 } call;
@@ -501,10 +502,12 @@ static void expect(call *c, uint32_t workers)
     if (most == max_keys)
         return;
     /* An empty table would be made anew, for which a few keys more are no reason. */
-    if (workers || most / 2 > max_keys)
-        grow_for(table, most);
-    else
+    if (!workers && most / 2 <= max_keys) {
         c->counts_from = 0;
+        return;
+    }
+    c->grew = 1;
+    grow_for(table, most);
 }
 
 /* The same when slices have run, if elements of them found no room. */
@@ -606,6 +609,9 @@ static void run_call(call *c, uint32_t workers)
             shrink(c->table);
         await_gate(c, workers);
     } while (c->stopped);
+    /* Of the keys for which it has grown some may have been refused, because they all want the same few slots. */
+    if (c->grew && c->status)
+        shrink(c->table);
     if (c->in_tasks && c->changes)
         bh__bias_resume(c->table);
     if (copies)
@@ -772,6 +778,7 @@ static bh_status run_with(const bh__backend *backend, bh_table *table, const bh_
     c.seen = BH_DISTINCT_MOST;
     c.on_stack = 0;
     c.counts_from = 0;
+    c.grew = 0;
     c.growth = growth;
     c.status = BH_OK;
 
