@@ -332,8 +332,9 @@ static void compact_within_a_budget(void **state)
         options.capacity = 1;
         options.min_fill = -1;
         table = table_with(context, &options);
-        for (uint64_t k = 0; k < n; k += 1000) {
-            batch all = play_numbered(widths, k, 1000);
+        // In calls that the table does not see coming: so it has as many buckets as doublings from one make.
+        for (uint64_t k = 0; k < n; k += 30) {
+            batch all = play_numbered(widths, k, 30);
 
             (void)batch_call(table, BH_INSERT, &all);
             batch_free(&all);
