@@ -35,10 +35,10 @@
 
 #include "base/atomic.h"
 #include "cpu/bias.h"
+#include "cpu/census.h"
 #include "cpu/distinct.h"
 #include "cpu/joined.h"
 #include "cpu/sorted.h"
-#include "cpu/census.h"
 #include "cpu/ways.h"
 #include "storage/temporary.h"
 

@@ -110,23 +110,13 @@ static int pays(const bh__backend *backend, const bh_table *table, const bh__bat
     return OF_KEY_SAMPLED * keys <= count && OF_KEY * keys <= batch->n / workers;
 }
 
-static inline uint64_t value_at(const unsigned char *values, uint32_t value_bytes, uint64_t i)
+/* Stores a key or a value of 4 or 8 bytes. */
+static inline void set_word(unsigned char *array, uint32_t bytes, uint64_t i, uint64_t word)
 {
-    return bh_value_at(values, value_bytes, i);
-}
-
-static inline void set_value(unsigned char *values, uint32_t value_bytes, uint64_t i,
-                             uint64_t value)
-{
-    if (value_bytes == 4)
-        ((uint32_t *)(void *)values)[i] = (uint32_t)value;
+    if (bytes == 4)
+        ((uint32_t *)(void *)array)[i] = (uint32_t)word;
     else
-        ((uint64_t *)(void *)values)[i] = value;
-}
-
-static inline void set_key(unsigned char *keys, uint32_t key_bytes, uint64_t i, uint64_t key)
-{
-    set_value(keys, key_bytes, i, key);
+        ((uint64_t *)(void *)array)[i] = word;
 }
 
 /* Joins the elements [first, end) of a batch; all but the first four are constants. */
@@ -145,13 +135,13 @@ static inline void join_range(part *p, const bh__batch *batch, uint64_t first, u
                bh__key_at(p->keys, key_bytes, number - 1u) != key && ++probes < PROBES)
             place = (place + 1) & ((1u << PLACE_BITS) - 1);
         if (number && probes < PROBES) {
-            set_value(p->values, value_bytes, number - 1u,
-                      bh_combine(joins, value_bytes, value_at(p->values, value_bytes, number - 1u),
-                                 value));
+            set_word(p->values, value_bytes, number - 1u,
+                     bh_combine(joins, value_bytes,
+                                bh_value_at(p->values, value_bytes, number - 1u), value));
             continue;
         }
-        set_key(p->keys, key_bytes, count, key);
-        set_value(p->values, value_bytes, count, value);
+        set_word(p->keys, key_bytes, count, key);
+        set_word(p->values, value_bytes, count, value);
         count++;
         if (!number)
             p->index[place] = (uint16_t)count;
