@@ -371,6 +371,61 @@ static void peak_of_growth(void **state)
     }
 }
 
+/* A table becomes smaller while most of its keys go: those left are there, with their values, and no others. Where it may not be
+ * much emptier than full, each step leaves keys without a place in what becomes smaller. */
+static void keys_outlive_shrinking(void **state)
+{
+    static const double fills[] = {0, 0.4, 0.6};
+    static const uint64_t parts[] = {2, 3, 5, 8, 20, 1000};
+    const int fills_tried = test_design() == BH_DYCUCKOO ? 3 : 1;
+    (void)state;
+
+    for (int f = 0; f < fills_tried; f++) {
+        for (int wide = 0; wide <= 1; wide++) {
+            const test_widths widths = wide ? (test_widths){8, 8} : (test_widths){4, 4};
+            const uint64_t n = test_scaled(200000);
+            bh_table_options options = table_options(widths.key_bytes, widths.value_bytes, 1);
+            batch all = batch_new(widths.key_bytes, widths.value_bytes, n);
+            batch found = batch_new(widths.key_bytes, widths.value_bytes, n);
+            uint64_t left = n;
+            bh_table *table = NULL;
+
+            options.min_fill = fills[f];
+            table = table_with(context, &options);
+            for (uint64_t i = 0; i < n; i++) {
+                batch_set(&all, i, random_key(widths.key_bytes, 41, i), i);
+                batch_set(&found, i, batch_key(&all, i), n);
+            }
+            check_status(batch_call(table, BH_INSERT, &all), BH_OK);
+            for (size_t p = 0; p < TEST_COUNT(parts); p++) {
+                batch gone = all;
+
+                gone.keys = (unsigned char *)all.keys + n / parts[p] * widths.key_bytes;
+                gone.n = left - n / parts[p];
+                left = n / parts[p];
+                check_status(batch_call(table, BH_ERASE, &gone), BH_OK);
+                check(table_stats(table).keys == left, "%llu keys instead of %llu",
+                      (unsigned long long)table_stats(table).keys, (unsigned long long)left);
+                check_status(batch_call(table, BH_FIND, &found), BH_OK);
+                for (uint64_t i = 0; i < n; i++) {
+                    check(found.outcomes[i] == (i < left ? BH_FOUND : BH_MISSING),
+                          "key %llu of %llu is %s", (unsigned long long)i, (unsigned long long)left,
+                          i < left ? "missing" : "there");
+                    check(batch_value(&found, i) == (i < left ? i : n), "key %llu has value %llu",
+                          (unsigned long long)i, (unsigned long long)batch_value(&found, i));
+                    batch_set(&found, i, batch_key(&all, i), n);
+                }
+                table_check_stats(table);
+            }
+            check(table_stats(table).shrinks > 0 || test_design() == BH_HASHFIGHT,
+                  "the table is as large as before");
+            batch_free(&all);
+            batch_free(&found);
+            bh_table_destroy(table);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +435,7 @@ int main(void)
         cmocka_unit_test(export_of_a_changing_table),
         cmocka_unit_test(clear_keeps_the_memory),
         cmocka_unit_test(compact_keeps_the_keys),
+        cmocka_unit_test(keys_outlive_shrinking),
         cmocka_unit_test(statistics),
         cmocka_unit_test(peak_of_growth),
     };

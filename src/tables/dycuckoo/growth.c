@@ -52,6 +52,31 @@ bh_status bh__dy_grow(bh__dy_table *t)
     return BH_OK;
 }
 
+/* After MERGE: finds places for the keys that it has left, if there are any. merge->left is 0 afterwards if all have
+ * one. */
+static void place_left(const bh__dy_table *t, bh_dy_resize *merge, uint64_t buckets)
+{
+    const bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    bh_dy_halving halving;
+    uint64_t listed;
+
+    halving.resize = *merge;
+    halving.vain = 0;
+    while (halving.resize.left && !halving.vain) {
+        halving.list.count = 0;
+        if (!backend->pass(backend, table, BH_DY_PASS_LEFT, &halving, buckets, BH_DY_PASS_BUCKETS,
+                           BH_TRY))
+            break;
+        listed = bh_dy_listed(&halving.list);
+        /* None is left. (On a GPU that is lost passes do nothing.) */
+        if (!listed ||
+            !backend->pass(backend, table, BH_DY_PASS_RESIDUE, &halving, listed, listed, BH_TRY))
+            break;
+    }
+    *merge = halving.resize;
+}
+
 /* Halves the largest subtable. Answers 0 when some key found no place: then it was undone. */
 static int halve(bh__dy_table *t)
 {
@@ -68,10 +93,9 @@ static int halve(bh__dy_table *t)
     bh__dy_publish(t);
     merged = backend->pass(backend, table, BH_DY_PASS_MERGE, &merge, buckets, BH_DY_PASS_BUCKETS,
                            BH_TRY);
-    /* If RESIDUE is refused, the keys left have no place, and the halving is undone. */
-    if (merge.left)
-        (void)backend->pass(backend, table, BH_DY_PASS_RESIDUE, &merge, buckets, buckets, BH_TRY);
+    place_left(t, &merge, buckets);
     table->keys_moved += merge.moved;
+    /* If a pass of place_left is refused, keys are left, too. */
     if (!merged || merge.left) {
         g->subtable[subtable].doublings++;
         bh__dy_publish(t);

@@ -194,7 +194,8 @@ typedef struct bh_dy_node {
     pass(SPLIT,    split_buckets,    bh_dy_resize,   EACH)                                         \
     pass(HOME,     bring_home,       bh_dy_resize,   SPARSE)                                       \
     pass(MERGE,    merge_buckets,    bh_dy_resize,   EACH)                                         \
-    pass(RESIDUE,  place_residue,    bh_dy_resize,   ALONE)                                        \
+    pass(LEFT,     move_left,        bh_dy_halving,  EACH)                                         \
+    pass(RESIDUE,  place_residue,    bh_dy_halving,  ALONE)                                        \
     pass(REINSERT, reinsert_buckets, bh_dy_reinsert, EACH)                                         \
     pass(REST,     reinsert_rest,    bh_dy_reinsert, ALONE)                                        \
     pass(PLACE,    place,            bh__slice,      ALONE)                                        \
@@ -212,8 +213,10 @@ enum { BH_DY_PASSES(BH_DY_PASS_NUMBER) BH_DY_PASSES_END };
  *   BH_DY_PASS_SPLIT    it has doubled. An item for each bucket of the old half
  *   BH_DY_PASS_HOME     it has doubled. An item for each bucket of all other subtables
  *   BH_DY_PASS_MERGE    it has halved. An item for each bucket of the half that stays
- *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket of the half that goes, all run by one
- *                       task: longer paths for the keys that MERGE left there
+ *   BH_DY_PASS_LEFT     it has halved. An item for each bucket of the half that goes: places for most of the keys
+ *                       that MERGE has left; buckets in which some are left even so are listed
+ *   BH_DY_PASS_RESIDUE  it has halved. An item for each bucket listed, all run by one task: longer paths for
+ *                       the keys in them
  */
 typedef struct bh_dy_resize {
     const bh_dy_geometry *geometry; /* as it is after the change */
@@ -221,17 +224,43 @@ typedef struct bh_dy_resize {
     uint32_t subtable;              /* the one that changes */
     uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
     uint64_t moved;                 /* keys moved, added up by all parts */
-    uint64_t left; /* MERGE, RESIDUE: keys still in the half that goes, added up by all parts */
+    uint64_t
+        left; /* MERGE, LEFT, RESIDUE: keys still in the half that goes, added up by all parts */
 } bh_dy_resize;
 
+/* The numbers of buckets in which a pass has left keys, in any order. One task goes through them: they are few beside
+ * the others, which one thread of a GPU would take minutes to read. If there is no room for all, the pass and the task take turns. (A build
+ * for tests may want them to.) */
+#ifndef BH_DY_LISTED_MOST
+#define BH_DY_LISTED_MOST 1024u
+#endif
+
+typedef struct bh_dy_list {
+    uint64_t count; /* of those found; BH_DY_LISTED_MOST of them at most are listed */
+    uint32_t bucket[BH_DY_LISTED_MOST];
+} bh_dy_list;
+
+/* How many buckets are listed. */
+static inline uint64_t bh_dy_listed(const bh_dy_list *list)
+{
+    return list->count < BH_DY_LISTED_MOST ? list->count : BH_DY_LISTED_MOST;
+}
+
+typedef struct bh_dy_halving {
+    bh_dy_resize resize;
+    uint32_t vain; /* RESIDUE: whether a key has no place */
+    bh_dy_list list;
+} bh_dy_halving;
+
 /* BH_DY_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
- * table with another geometry. The memory stays as it is. BH_DY_PASS_REST, run by one task, goes through
- * the same memory once more and looks for longer paths for the keys that found no place. */
+ * table with another geometry, if they are not there yet; buckets with pairs that find no place are listed. The memory stays as it
+ * is. BH_DY_PASS_REST, run by one task, has an item for each bucket listed, and looks for longer paths. */
 typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
     const bh__scratch *scratch; /* REST */
     uint64_t lines;
     uint64_t left; /* keys without a place, added up by all parts */
+    bh_dy_list list;
 } bh_dy_reinsert;
 
 /* BH_DY_PASS_PLACE has one item, and the slice whose list is to be finished as its argument; its scratch

@@ -9,8 +9,8 @@
  * that they find no slot for.
  *
  * Everyone else waits meanwhile. So there are limits to how many buckets one search looks at
- * (BH_DY_LOOKS_LONE), how many all searches of one hold look at (BH_DY_LOOKS_HELD), and how many searches
- * in vain a pass makes (BH_DY_VAIN_MOST).
+ * (BH_DY_LOOKS_LONE), and how many all searches of one hold look at (BH_DY_LOOKS_HELD). A halving or
+ * rebuilding ends at the first search in vain, and is undone.
  */
 #ifndef BH_TABLES_DYCUCKOO_PLACE_H
 #define BH_TABLES_DYCUCKOO_PLACE_H
@@ -18,14 +18,19 @@
 #define BH_DY_LOOKS_LONE (BH_BRINGS ? BH_DY_SEARCH_LOOKS : BH_DY_SEARCH_LOOKS_FAR)
 #define BH_DY_LOOKS_HELD (BH_BRINGS ? BH_DY_HOLD_LOOKS : BH_DY_HOLD_LOOKS_FAR)
 
-/* A pass that moves keys stops after so many searches in vain: the halving or the rebuilding that it is a
- * part of is undone. */
-#define BH_DY_VAIN_MOST 16u
-
 /* How many elements ahead BH_DY_PASS_PLACE prefetches lines. Chosen, not tuned. */
 #define BH_DY_PLACE_AHEAD 8u
 
 #endif
+
+/* Lists a bucket in which a pass has left keys. */
+BH_FN_RARE void BH_DY(note_left)(bh_dy_list *list, uint64_t bucket)
+{
+    const uint64_t place = bh_take64(&list->count, 1);
+
+    if (place < BH_DY_LISTED_MOST)
+        list->bucket[place] = (uint32_t)bucket;
+}
 
 /* Runs one operation of a pass to its end, or until it stalls. */
 BH_FN_RARE bh_answer BH_DY(carry)(bh__slice *slice, uint32_t at, uint32_t kind)

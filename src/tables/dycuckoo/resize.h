@@ -8,7 +8,9 @@
  *                                    counted in its filters
  *     halved    BH_DY_PASS_MERGE     keys of the half that goes move down, or out to the other bucket
  *                                    of their pair
- *               BH_DY_PASS_RESIDUE   what is left gets a place along a longer path (place.h)
+ *               BH_DY_PASS_LEFT      what is left goes to the other bucket of its pair, too, if a resident there can
+ *                                    move; buckets in which keys are left even so are listed
+ *               BH_DY_PASS_RESIDUE   these get a place along a longer path (place.h)
  *
  * The gate is held alone. A bucket that keys are taken from belongs to one task, so it needs no lock (HOME on a
  * GPU has a thread for each key, and these share it). A bucket of another subtable that a key goes to may be wanted by several
@@ -355,28 +357,82 @@ BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint3
     return 1;
 }
 
-/* BH_DY_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops after too
- * many searches in vain. */
-BH_FN void BH_DY(place_residue)(void *argument, uint64_t first, uint64_t count)
+/*
+ * Moves a key to where way_out says, which is full: one of the residents there moves to its own other bucket. Not to one
+ * of the subtable that is halved: buckets of that belong to one task each, and to undo the halving they must
+ * get no other keys (stays_undoable). Answers whether the key went.
+ */
+BH_FN_RARE int BH_DY(crowd_out)(const bh_dy_resize *merge, const bh_dy_moving *key, uint64_t half)
 {
-    bh_dy_resize *merge = (bh_dy_resize *)argument;
+    const bh_dy_geometry *geometry = merge->geometry;
+    const uint64_t lines = geometry->subtable[merge->subtable].lines;
+    uint32_t slot;
+
+    for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
+        BH_KEY resident = BH_LOAD_KEY(BH_DY(key_at)(key->to, slot));
+        bh_dy_places places = bh_dy_places_of(geometry, resident, BH_DY_BUCKET_BYTES);
+        uint64_t to = places.home == key->to ? places.other : places.home;
+
+        if (to - lines >= 2 * half && BH_DY(try_move)(geometry, key->to, slot, to) == BH_DY_MOVED &&
+            BH_DY(go_out)(key, half))
+            return 1;
+    }
+    return 0;
+}
+
+/* BH_DY_PASS_LEFT. */
+BH_FN void BH_DY(move_left)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_halving *halving = (bh_dy_halving *)argument;
+    bh_dy_resize *merge = &halving->resize;
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
-    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings),
-             gone = 0, i;
-    uint32_t vain = 0;
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings);
+    uint64_t gone = 0, i;
 
-    for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
+    for (i = first; i < first + count; i++) {
         uint64_t high = subtable->lines + half + (uint64_t)BH_DY_BUCKET_BYTES * i;
         uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), BH_DY_BUCKET_SLOTS);
+        int stays = 0;
 
-        for (; left && vain < BH_DY_VAIN_MOST; left &= left - 1) {
-            if (BH_DY(place_left)(merge, high, bh_first(left), half))
+        for (; left; left &= left - 1) {
+            bh_dy_moving key = BH_DY(way_out)(merge, high, bh_first(left));
+
+            if (BH_DY(go_out)(&key, half) || BH_DY(crowd_out)(merge, &key, half))
                 gone++;
             else
-                vain++;
+                stays = 1;
+        }
+        if (stays)
+            BH_DY(note_left)(&halving->list, i);
+    }
+    bh_add64(&merge->moved, gone);
+    bh_add64(&merge->left, 0 - gone);
+}
+
+/* BH_DY_PASS_RESIDUE: looks for longer paths for the keys that a halving has left, and stops when it has found
+ * none for one of them: then the halving is undone. */
+BH_FN void BH_DY(place_residue)(void *argument, uint64_t first, uint64_t count)
+{
+    bh_dy_halving *halving = (bh_dy_halving *)argument;
+    bh_dy_resize *merge = &halving->resize;
+    const bh_dy_geometry *geometry = merge->geometry;
+    const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
+    uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings);
+    uint64_t gone = 0, i;
+    int found = 1;
+
+    for (i = first; i < first + count && found; i++) {
+        uint64_t high =
+            subtable->lines + half + (uint64_t)BH_DY_BUCKET_BYTES * halving->list.bucket[i];
+        uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), BH_DY_BUCKET_SLOTS);
+
+        for (; left && found; left &= left - 1) {
+            found = BH_DY(place_left)(merge, high, bh_first(left), half);
+            gone += (uint64_t)found;
         }
     }
+    halving->vain = !found;
     bh_add64(&merge->moved, gone);
     bh_add64(&merge->left, 0 - gone);
 }

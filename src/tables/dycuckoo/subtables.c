@@ -114,6 +114,30 @@ bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets)
     return status;
 }
 
+/* Inserts the pairs of a subtable into the table that the job describes. Answers 0 if a pass was refused; job->left
+ * is 0 if all of them found places. */
+static int reinsert(const bh__dy_table *t, uint32_t subtable, bh_dy_reinsert *job)
+{
+    const bh_table *table = &t->table;
+    const bh__backend *backend = table->backend;
+    const uint64_t items = bh_dy_buckets(&t->geometry, subtable);
+    uint64_t listed;
+    int runs;
+
+    job->lines = t->geometry.subtable[subtable].lines;
+    do {
+        job->left = job->list.count = 0;
+        runs = backend->pass(backend, table, BH_DY_PASS_REINSERT, job, items, BH_DY_PASS_BUCKETS,
+                             BH_TRY);
+        if (!runs || !job->left)
+            return runs;
+        listed = bh_dy_listed(&job->list);
+        job->left = 0;
+        runs = backend->pass(backend, table, BH_DY_PASS_REST, job, listed, listed, BH_TRY);
+    } while (runs && !job->left && job->list.count > listed);
+    return runs;
+}
+
 bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed)
 {
     bh_table *table = &t->table;
@@ -122,7 +146,7 @@ bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed)
     bh_dy_geometry g = t->geometry;
     bh_dy_reinsert job;
     uint64_t bytes;
-    uint32_t alone, i;
+    uint32_t i;
     int runs = 1;
     bh_status status = make_blocks(table, buckets, &g, block, &bytes);
 
@@ -136,16 +160,9 @@ bh_status bh__dy_rebuild(bh__dy_table *t, uint64_t buckets, uint64_t seed)
     g.seed = bh_seed_expand(seed);
     job.geometry = &g;
     job.scratch = &t->scratch;
-    for (alone = 0, job.left = 1; runs && job.left && alone < 2; alone++) {
-        job.left = 0;
-        for (i = 0; i < g.subtables && runs; i++) {
-            uint64_t items = bh_dy_buckets(&t->geometry, i);
-
-            job.lines = t->geometry.subtable[i].lines;
-            runs = backend->pass(backend, table, alone ? BH_DY_PASS_REST : BH_DY_PASS_REINSERT,
-                                 &job, items, alone ? items : BH_DY_PASS_BUCKETS, BH_TRY);
-        }
-    }
+    job.left = 0;
+    for (i = 0; i < g.subtables && runs && !job.left; i++)
+        runs = reinsert(t, i, &job);
     if (!runs || job.left) {
         bh__dy_destroy_blocks(block, &backend->growing);
         return runs ? bh__fail(BH_ERR_FULL, "a key found no place in a table built anew")

@@ -4,7 +4,7 @@
  *
  *     BH_DY_PASS_REINSERT   every pair of a range of buckets is inserted into a table with another
  *                           geometry, by the same steps that a caller's insert takes
- *     BH_DY_PASS_REST       the same for the pairs that REINSERT has left, with longer paths (place.h)
+ *     BH_DY_PASS_REST       the same for the buckets in which REINSERT has left pairs, with longer paths (place.h)
  *     BH_DY_PASS_EXPORT     every pair is copied to the caller's arrays
  *     BH_DY_PASS_PLACES     (over no memory of the table) says where the homes of keys are
  */
@@ -28,19 +28,14 @@ BH_FN void BH_DY(bring_homes)(const bh_dy_geometry *g, uint64_t line)
     }
 }
 
-/* Inserts the pairs of a range of buckets. With `alone` it is the second time: most keys are in the table
- * already, and for the others longer paths are looked for. */
-BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, int alone)
+/* A slice of the pair that the key and the value will be, which is inserted if its key is not there. */
+BH_FN bh__slice BH_DY(slice_of_pair)(const bh_dy_reinsert *job, BH_KEY *key, BH_VALUE *value)
 {
-    uint64_t left = 0, i;
-    uint32_t vain = 0;
-    BH_VALUE value;
-    BH_KEY key;
     bh__slice slice;
 
     slice.geometry = job->geometry;
-    slice.keys = &key;
-    slice.values = &value;
+    slice.keys = key;
+    slice.values = value;
     slice.values_out = 0;
     slice.outcomes = 0;
     slice.ops = 0;
@@ -50,48 +45,70 @@ BH_FN void BH_DY(reinsert)(bh_dy_reinsert *job, uint64_t first, uint64_t count, 
     slice.inserted = slice.erased = slice.assigned = 0;
     slice.room = UINT64_MAX;
     slice.looks = BH_LOOKS_FREE;
-    for (i = first; i < first + count && vain < BH_DY_VAIN_MOST; i++) {
-        uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
-        uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+    return slice;
+}
 
-        if (BH_BRINGS && i + BH_DY_REINSERT_AHEAD < first + count)
-            BH_DY(bring_homes)(job->geometry, line + BH_DY_REINSERT_AHEAD * BH_DY_BUCKET_BYTES);
+/* Inserts the pairs of a bucket, and answers how many found no place. With `alone` longer paths are looked for, and
+ * after one in vain the others are not tried. */
+BH_FN uint64_t BH_DY(reinsert)(const bh_dy_reinsert *job, uint64_t line, int alone)
+{
+    uint32_t used = bh_dy_used(bh_read64(bh_dy_at(line)), BH_DY_BUCKET_SLOTS);
+    uint64_t left = 0;
+    BH_VALUE value;
+    BH_KEY key;
+    bh__slice slice = BH_DY(slice_of_pair)(job, &key, &value);
 
-        for (; used && vain < BH_DY_VAIN_MOST; used &= used - 1) {
-            uint64_t root[2], looks = BH_DY_LOOKS_LONE;
-            bh_dy_places places;
+    for (; used && !(alone && left); used &= used - 1) {
+        uint64_t root[2], looks = BH_DY_LOOKS_LONE;
+        bh_dy_places places;
 
-            key = BH_DY(own_key)(line, bh_first(used));
-            value = BH_DY(own_value)(line, bh_first(used));
-            if (BH_DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
-                continue;
-            if (!alone) {
-                left++;
-                continue;
-            }
+        key = BH_DY(own_key)(line, bh_first(used));
+        value = BH_DY(own_value)(line, bh_first(used));
+        if (BH_DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
+            continue;
+        if (alone) {
             places = bh_dy_places_of(job->geometry, key, BH_DY_BUCKET_BYTES);
             root[0] = places.home;
             root[1] = places.other;
-            if (!BH_DY(make_room)(job->geometry, job->scratch, &looks, root, 0) ||
-                BH_DY(carry)(&slice, 0, BH_INSERT_NEW) != BH_DONE) {
-                left++;
-                vain++;
-            }
+            if (BH_DY(make_room)(job->geometry, job->scratch, &looks, root, 0) &&
+                BH_DY(carry)(&slice, 0, BH_INSERT_NEW) == BH_DONE)
+                continue;
         }
+        left++;
     }
-    bh_add64(&job->left, left);
+    return left;
 }
 
 /* BH_DY_PASS_REINSERT. */
 BH_FN void BH_DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
 {
-    BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 0);
+    bh_dy_reinsert *job = (bh_dy_reinsert *)argument;
+    uint64_t left = 0, i;
+
+    for (i = first; i < first + count; i++) {
+        const uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
+        uint64_t left_here;
+
+        if (BH_BRINGS && i + BH_DY_REINSERT_AHEAD < first + count)
+            BH_DY(bring_homes)(job->geometry, line + BH_DY_REINSERT_AHEAD * BH_DY_BUCKET_BYTES);
+        left_here = BH_DY(reinsert)(job, line, 0);
+        if (left_here)
+            BH_DY(note_left)(&job->list, i);
+        left += left_here;
+    }
+    bh_add64(&job->left, left);
 }
 
 /* BH_DY_PASS_REST. */
 BH_FN void BH_DY(reinsert_rest)(void *argument, uint64_t first, uint64_t count)
 {
-    BH_DY(reinsert)((bh_dy_reinsert *)argument, first, count, 1);
+    bh_dy_reinsert *job = (bh_dy_reinsert *)argument;
+    uint64_t left = 0, i;
+
+    for (i = first; i < first + count && !left; i++)
+        left = BH_DY(reinsert)(job, job->lines + (uint64_t)BH_DY_BUCKET_BYTES * job->list.bucket[i],
+                               1);
+    bh_add64(&job->left, left);
 }
 
 /* BH_DY_PASS_EXPORT, by tables/copy_parts.h. */
