@@ -35,11 +35,23 @@ BH_FN uint64_t bh_join(uint32_t op, uint32_t value_bytes, uint64_t so_far, uint6
     return bh_combine(BH_OP_JOINS(op), value_bytes, so_far, value);
 }
 
-/* Joins a value to the one at p, to which others may be joined meanwhile. */
+/* Joins a value to the one at p, to which others may be joined meanwhile. The first of twins joins the values of all of
+ * them. */
 BH_FN void bh_join_there(uint32_t op, uint32_t value_bytes, void *p, uint64_t value)
 {
+    const uint32_t twins = bh_twins(p);
+    uint32_t left = twins;
     uint64_t seen;
 
+    if (twins) {
+        const uint64_t own = value;
+
+        value = bh_of_twin(twins, bh_first(left), own);
+        for (left &= left - 1; left; left &= left - 1)
+            value = bh_join(op, value_bytes, value, bh_of_twin(twins, bh_first(left), own));
+        if (!bh_is_first_twin(twins))
+            return;
+    }
     if (bh_join_word(p, BH_OP_JOINS(op), value_bytes, value))
         return;
     if (value_bytes == 4) {
@@ -107,8 +119,14 @@ BH_FN void bh_change_there(bh__slice *slice, uint32_t op, uint32_t value_bytes, 
         bh_join_there(op, value_bytes, p, value);
         return;
     }
-    if (BH_OP_REDUCES(op))
+    if (BH_OP_REDUCES(op)) {
         value = bh_join(op, value_bytes, value_bytes == 4 ? bh_load32(p) : bh_load64(p), value);
+    } else {
+        const uint32_t twins = bh_twins(p);
+
+        if (twins && !bh_is_first_twin(twins))
+            return; /* as if the first had come last */
+    }
     if (value_bytes == 4)
         bh_write32(p, (uint32_t)value);
     else

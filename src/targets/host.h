@@ -156,6 +156,25 @@ BH_FN int bh_turn(uint32_t refused)
     return 1;
 }
 
+BH_FN uint32_t bh_twins(const void *p)
+{
+    (void)p;
+    return 0;
+}
+
+BH_FN int bh_is_first_twin(uint32_t twins)
+{
+    (void)twins;
+    return 1;
+}
+
+BH_FN uint64_t bh_of_twin(uint32_t twins, uint32_t which, uint64_t value)
+{
+    (void)twins;
+    (void)which;
+    return value;
+}
+
 /* A team is one thread. */
 BH_FN uint32_t bh_team_size(void)
 {

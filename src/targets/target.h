@@ -78,6 +78,13 @@
  *                              each other's buckets would refuse each other for ever. A group that is
  *                              refused again and again waits a little
  *
+ * Words of groups that run in lockstep, as threads of a GPU's warp do. On a CPU nobody has twins.
+ *
+ *   bh_twins(p)                a bit for each group that comes here at the same time and with the same p, if there are
+ *                              several and this is one of them; else 0. It may be 0 though there are some
+ *   bh_is_first_twin(twins)    whether this group's bit is the lowest
+ *   bh_of_twin(twins, which, value)   the value of the group whose bit has this number. All of them come here
+ *
  * Words of a team: the threads that do one item of a pass together, each of them all of the text. On a CPU
  * it is one thread.
  *

@@ -71,8 +71,9 @@ typedef struct bh__call {
     uint64_t sample_keys;
     uint64_t sample_absent;
     int may_grow;
-    int stays;        /* the table does not shrink now */
-    int scarce;       /* there is less room than new keys, and the table cannot grow for them */
+    int stays;  /* the table does not shrink now */
+    int scarce; /* there is less room than new keys, and the table cannot grow for them */
+    int shared_new; /* many elements of the part have new keys that others have, too: counted with the new keys */
     uint32_t vain;    /* how often in a row the policy could place none of the elements it got */
     bh_status why;    /* why elements are refused */
     bh_status status; /* the call's */

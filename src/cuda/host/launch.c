@@ -68,11 +68,11 @@ static int asks(const bh__call *c, uint64_t count)
 
 /* Whether one kernel with locks is best for few elements, of which the first stages leave some. It is where the operation needs
  * locks for keys that are there; and up to this fill, where it seldom moves keys (docs/decisions/0037). */
-static int locks(const bh__call *c)
+static int locks(const bh__call *c, uint64_t count)
 {
     const bh_table *t = c->table;
 
-    return !c->no_locks || t->keys < t->slots / 20 * 13;
+    return !c->no_locks || t->keys + (c->few_new ? 0 : count) < t->slots / 20 * 13;
 }
 
 /* Notes whether a call of insertions left something to the later stages. Of some that nobody asked, and of one kernel, that is not to
@@ -128,7 +128,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
     job->few_new = c->few_new && !again;
     job->again = again != NULL;
     job->asks = !again && asks(c, count);
-    job->one_kernel = !job->asks && count < BH_CUDA_SIFT_LEAST && (again || locks(c));
+    job->one_kernel = !job->asks && count < BH_CUDA_SIFT_LEAST && (again || locks(c, count));
     error = bh__cuda_launch(c->cuda, &launch, job, &l->done);
     job->slice.inserted = l->done.inserted;
     job->slice.erased = l->done.erased;
@@ -147,6 +147,9 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
         told->ops_seen |= 1u << c->work.op;
         note_left(c, job, &l->done);
     }
+    /* The keys of the calls that come are unlikely to be there as those of the last ones were. */
+    if (!error && job->slice.erased > table->keys)
+        memset(table->told, 0, sizeof table->told);
     if (!error && job->slice.erased)
         bh__call_shrink(c);
     return error;
@@ -224,11 +227,13 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
                 c->status = c->status ? c->status : c->why;
                 return BH_OK;
             }
-        } else if (!c->table->room || (l.done.schedule != BH__CUDA_REGIONS &&
-                                       !(l.done.inserted | l.done.erased | l.done.assigned))) {
-            /* As long as some elements were done, it helps to launch the others again: there is room, and
-             * keys have moved. It also helps when room was given to whole regions or to none. When no
-             * element was done, one thread searches further for a few, if searches are still allowed. */
+        } else if ((!c->table->room && !l.job.room) ||
+                   (l.done.schedule != BH__CUDA_REGIONS &&
+                    !(l.done.inserted | l.done.erased | l.done.assigned))) {
+            /* As long as some elements were done, it helps to launch the others again: there is room, or was
+             * and is taken by keys that others of them have too, and keys have moved. It also helps when room was
+             * given to whole regions or to none. When no element was done, one thread searches further for a few,
+             * if searches are still allowed. */
             if (!c->may_grow && !bh__looks_allowed(c->table) &&
                 !(l.done.reasons & ~BH_REASON_PLACE)) {
                 c->status = c->status ? c->status : c->why;

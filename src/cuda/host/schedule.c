@@ -10,7 +10,9 @@
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
  *     one operation for all of 2^20 elements and more,       BY_KEY
- *       many of which are equal (many_are_equal)
+ *       many of which are equal (many_are_equal), or of 2^10
+ *       for whose new keys, which many share, there is not
+ *       room one by one (many_share_room)
  *     all others                                             CHANGE    launch.c
  *
  * Then the schedule of what is launched, which is the one that the table's options ask for
@@ -35,13 +37,30 @@
  */
 #include "cuda/host/call.h"
 
+#include "tables/counts.h"
+
 /* Whether so many elements of the call have equal keys that, launched one by one, they would wait for each
  * other's locks. A sample of the keys tells. Counting it takes as long as inserting a hundred thousand
  * elements, so calls of fewer than ASKED_FROM elements are not sampled; of those in arrays on the device that change
- * keys that are there without locks, calls of fewer than ASKED_FROM_PRESENT. Chosen, not tuned. */
+ * keys that are there without locks, calls of fewer than ASKED_FROM_PRESENT; where new keys
+ * need locks, calls of fewer than ASKED_FROM_LOCKS. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
 #define ASKED_FROM_PRESENT (UINT64_C(1) << 22)
+#define ASKED_FROM_LOCKS (UINT64_C(1) << 16)
 #define EQUAL_MOST (BH_SAMPLE / 128)
+
+/* Calls of fewer elements are launched as they are, whatever was counted: sorting takes longer. Chosen, not tuned. */
+#define SHARED_LEAST 1024u
+
+/* Whether there is not room for all elements of a part, because many share their keys, which are new. Launched one by one, each
+ * takes room for one key before it begins (launch.c): so elements of one key take all of it, others stall, and
+ * go on when the rest has been given back, again and again. */
+static int many_share_room(const bh__call *c)
+{
+    const uint64_t count = c->ferry.now->count;
+
+    return c->shared_new && c->work.takes_room && count >= SHARED_LEAST && c->table->room < count;
+}
 
 /* Whether keys that are there are changed without locks: by one operation for all elements, unless that adds
  * floats of 4 bytes (targets/cuda.h), or joins values that lie in the host's memory, to which no atomic operation
@@ -53,20 +72,34 @@ static int needs_no_locks(const bh__call *c)
            !(BH_OP_REDUCES(c->work.op) && c->table->bytes[BH_TIER_HOST]);
 }
 
+/* Whether the elements insert, and each new key needs a lock: slots of erased keys are used again. */
+static int needs_locks_for_new(const bh__call *c)
+{
+    const uint32_t hints = bh__hints_of(c->table);
+
+    return c->work.takes_room && !c->few_new && (hints & BH_HINT_TURNOVER) &&
+           !(hints & BH_HINT_CLAIMS);
+}
+
 static int many_are_equal(bh__call *c)
 {
     const int on_host = bh__ferry_on_host(&c->ferry);
     const uint64_t seen = on_host ? c->ferry.now->count : c->n;
+    const uint64_t least = needs_no_locks(c) && !on_host ? ASKED_FROM_PRESENT : ASKED_FROM;
     int error = 0;
 
-    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops ||
-        seen < (needs_no_locks(c) && !on_host ? ASKED_FROM_PRESENT : ASKED_FROM))
+    if (c->table->options.duplicates == BH_DUPLICATES_NONE || c->batch->ops)
+        return 0;
+    if (many_share_room(c))
+        return 1;
+    if (seen < (needs_locks_for_new(c) ? ASKED_FROM_LOCKS : least))
         return 0;
     if (!c->sampled)
         error = bh__call_survey(c, BH_SURVEY_ANY, BH_SAMPLE, seen / BH_SAMPLE, &c->sample_keys,
                                 &c->sample_absent);
     /* Without an answer the keys are assumed to be different. */
-    return !error && c->sample_keys && c->sample_keys < BH_SAMPLE - EQUAL_MOST;
+    return !error && c->sample_keys && c->sample_keys < BH_SAMPLE - EQUAL_MOST &&
+           (seen >= least || c->sample_absent >= BH_SAMPLE / 4);
 }
 
 void bh__schedule_choose(bh__call *c)
@@ -105,7 +138,7 @@ int bh__schedule_guess(bh__call *c, uint64_t count)
                                 &c->sample_absent);
         c->sampled = !error && c->sample_keys;
         c->few_new = c->sampled && c->sample_absent < BH_SAMPLE / 4;
-    } else if (told->ops_seen >> c->work.op & 1) {
+    } else if (t->keys && told->ops_seen >> c->work.op & 1) {
         c->few_new = told->finds_keys != 0;
     } else {
         c->few_new = t->keys >= count;
