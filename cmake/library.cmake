@@ -104,6 +104,10 @@ endfunction()
 
 bulkhash_library_part(bulkhash_objects ${library_sources})
 target_compile_definitions(bulkhash_objects PRIVATE ${have_definitions})
+if(BULKHASH_SANITIZE STREQUAL "thread")
+  # Several tasks also in the small tables that there is time for.
+  target_compile_definitions(bulkhash_objects PRIVATE BH_DY_PASS_BUCKETS=64)
+endif()
 set(all_objects $<TARGET_OBJECTS:bulkhash_objects>)
 foreach(name ${bulkhash_targets})
   bulkhash_unit(${name})

@@ -52,29 +52,35 @@ bh_status bh__dy_grow(bh__dy_table *t)
     return BH_OK;
 }
 
-/* After MERGE: finds places for the keys that it has left, if there are any. merge->left is 0 afterwards if all have
- * one. */
-static void place_left(const bh__dy_table *t, bh_dy_resize *merge, uint64_t buckets)
+/*
+ * After MERGE: finds places for the keys that it has left. halving->resize.left is 0 afterwards if all have one; otherwise one
+ * has none, or a pass was refused, or a GPU is lost. If LEFT lists more buckets than a list has room for, it goes through
+ * so many buckets at a time that half a list is enough: so that each is gone through twice, or a little more often.
+ */
+static void find_places(const bh__dy_table *t, bh_dy_halving *halving, uint64_t buckets)
 {
     const bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    bh_dy_halving halving;
-    uint64_t listed;
+    uint64_t each = buckets;
 
-    halving.resize = *merge;
-    halving.vain = 0;
-    while (halving.resize.left && !halving.vain) {
-        halving.list.count = 0;
-        if (!backend->pass(backend, table, BH_DY_PASS_LEFT, &halving, buckets, BH_DY_PASS_BUCKETS,
+    halving->first = halving->vain = 0;
+    while (halving->resize.left && !halving->vain && halving->first < buckets) {
+        const uint64_t rest = buckets - halving->first, items = each < rest ? each : rest;
+        bh_dy_list *list = &halving->list;
+
+        list->count = 0;
+        if (!backend->pass(backend, table, BH_DY_PASS_LEFT, halving, items, BH_DY_PASS_BUCKETS,
                            BH_TRY))
-            break;
-        listed = bh_dy_listed(&halving.list);
-        /* None is left. (On a GPU that is lost passes do nothing.) */
-        if (!listed ||
-            !backend->pass(backend, table, BH_DY_PASS_RESIDUE, &halving, listed, listed, BH_TRY))
-            break;
+            return;
+        if (list->count > BH_DY_LISTED_MOST) {
+            each = bh__dy_fewer(items, list);
+            continue;
+        }
+        if (list->count && !backend->pass(backend, table, BH_DY_PASS_RESIDUE, halving, list->count,
+                                          list->count, BH_TRY))
+            return;
+        halving->first += items;
     }
-    *merge = halving.resize;
 }
 
 /* Halves the largest subtable. Answers 0 when some key found no place: then it was undone. */
@@ -85,24 +91,30 @@ static int halve(bh__dy_table *t)
     bh_dy_geometry *g = &t->geometry;
     uint32_t subtable = bh__dy_largest(g);
     uint64_t buckets = bh_dy_buckets(g, subtable) / 2;
-    bh_dy_resize merge = {g, &t->scratch, subtable, 0, 0, 0};
+    bh_dy_halving halving;
+    bh_dy_resize *merge = &halving.resize;
     int merged;
+
+    merge->geometry = g;
+    merge->scratch = &t->scratch;
+    merge->subtable = subtable;
+    merge->fresh = 0;
+    merge->moved = merge->left = 0;
 
     table->changes++;
     g->subtable[subtable].doublings--;
     bh__dy_publish(t);
-    merged = backend->pass(backend, table, BH_DY_PASS_MERGE, &merge, buckets, BH_DY_PASS_BUCKETS,
-                           BH_TRY);
-    place_left(t, &merge, buckets);
-    table->keys_moved += merge.moved;
-    /* If a pass of place_left is refused, keys are left, too. */
-    if (!merged || merge.left) {
+    merged =
+        backend->pass(backend, table, BH_DY_PASS_MERGE, merge, buckets, BH_DY_PASS_BUCKETS, BH_TRY);
+    find_places(t, &halving, buckets);
+    table->keys_moved += merge->moved;
+    if (!merged || merge->left) {
         g->subtable[subtable].doublings++;
         bh__dy_publish(t);
         if (merged) {
-            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, &merge, buckets,
+            (void)backend->pass(backend, table, BH_DY_PASS_SPLIT, merge, buckets,
                                 BH_DY_PASS_BUCKETS, BH_MUST);
-            bring_home(t, &merge);
+            bring_home(t, merge);
         }
         return 0;
     }

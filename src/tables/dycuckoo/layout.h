@@ -46,7 +46,7 @@
  * its place in memory. The filters of the subtable that doubled are made anew while
  * the keys that now have room at home are brought there from the other subtables.
  * Halving goes the other way: counters are added in pairs, and what does not fit into
- * the half that stays is inserted again.
+ * the half that stays goes to its bucket in the other subtable of its pair.
  */
 #ifndef BH_TABLES_DYCUCKOO_LAYOUT_H
 #define BH_TABLES_DYCUCKOO_LAYOUT_H
@@ -224,13 +224,11 @@ typedef struct bh_dy_resize {
     uint32_t subtable;              /* the one that changes */
     uint32_t fresh;                 /* BH_DY_PASS_SPLIT: the new half has never been used */
     uint64_t moved;                 /* keys moved, added up by all parts */
-    uint64_t
-        left; /* MERGE, LEFT, RESIDUE: keys still in the half that goes, added up by all parts */
+    uint64_t left;                  /* and keys still in the half that goes */
 } bh_dy_resize;
 
-/* The numbers of buckets in which a pass has left keys, in any order. One task goes through them: they are few beside
- * the others, which one thread of a GPU would take minutes to read. If there is no room for all, the pass and the task take turns. (A build
- * for tests may want them to.) */
+/* The numbers of buckets in which LEFT or REINSERT has left keys, in any order, for RESIDUE or REST to go through: one thread
+ * of a GPU would take minutes to read all buckets for these few. (A build for tests has shorter lists.) */
 #ifndef BH_DY_LISTED_MOST
 #define BH_DY_LISTED_MOST 1024u
 #endif
@@ -240,26 +238,24 @@ typedef struct bh_dy_list {
     uint32_t bucket[BH_DY_LISTED_MOST];
 } bh_dy_list;
 
-/* How many buckets are listed. */
-static inline uint64_t bh_dy_listed(const bh_dy_list *list)
-{
-    return list->count < BH_DY_LISTED_MOST ? list->count : BH_DY_LISTED_MOST;
-}
-
 typedef struct bh_dy_halving {
     bh_dy_resize resize;
-    uint32_t vain; /* RESIDUE: whether a key has no place */
+    uint64_t first; /* LEFT: the number of the first item's bucket */
+    uint64_t vain;  /* RESIDUE: whether a key has no place */
     bh_dy_list list;
 } bh_dy_halving;
 
-/* BH_DY_PASS_REINSERT: the pairs of some memory, an item for each bucket of it, are inserted into a
- * table with another geometry, if they are not there yet; buckets with pairs that find no place are listed. The memory stays as it
- * is. BH_DY_PASS_REST, run by one task, has an item for each bucket listed, and looks for longer paths. */
+/*
+ * The pairs of some memory are inserted into a table with another geometry. The memory stays as it is.
+ *
+ *   BH_DY_PASS_REINSERT  an item for each bucket of the memory. Buckets with pairs that found no place are listed
+ *   BH_DY_PASS_REST      an item for each bucket listed, all run by one task: longer paths
+ */
 typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
     const bh__scratch *scratch; /* REST */
-    uint64_t lines;
-    uint64_t left; /* keys without a place, added up by all parts */
+    uint64_t lines; /* REINSERT: the first item's bucket; REST: the one that the list counts from */
+    uint64_t left;  /* keys without a place, added up by all parts */
     bh_dy_list list;
 } bh_dy_reinsert;
 

@@ -26,7 +26,17 @@
 #define BH_DY_MARGIN 0.85
 
 /* Buckets that one task of a pass works on. Chosen, not tuned. */
+#ifndef BH_DY_PASS_BUCKETS /* a build for tests may have more tasks */
 #define BH_DY_PASS_BUCKETS 4096
+#endif
+
+/* How many items a pass is to go through at a time, when of so many it listed more buckets than a list has room for. */
+static inline uint64_t bh__dy_fewer(uint64_t items, const bh_dy_list *list)
+{
+    const uint64_t fewer = items * BH_DY_LISTED_MOST / (2 * list->count);
+
+    return fewer ? fewer : 1;
+}
 
 typedef struct bh__dy_table {
     bh_table table;

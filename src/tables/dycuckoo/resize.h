@@ -12,9 +12,10 @@
  *                                    move; buckets in which keys are left even so are listed
  *               BH_DY_PASS_RESIDUE   these get a place along a longer path (place.h)
  *
- * The gate is held alone. A bucket that keys are taken from belongs to one task, so it needs no lock (HOME on a
- * GPU has a thread for each key, and these share it). A bucket of another subtable that a key goes to may be wanted by several
- * tasks: MERGE locks it for a few stores, HOME claims a slot of it by one exchange. Such buckets lie anywhere in memory, so their lines
+ * The gate is held alone. A bucket of the subtable, or one that HOME takes keys from, belongs to one task, so it needs no lock
+ * (HOME on a GPU has a thread for each key, and these share it). A bucket of another subtable that a key goes to may be wanted by
+ * several tasks: MERGE and LEFT lock it for a few stores, HOME claims a slot of it by one exchange. LEFT also moves keys
+ * from one such bucket to another, with both locks. Such buckets lie anywhere in memory, so their lines
  * are prefetched, and the keys that go there wait in a ring buffer (`moving`) meanwhile.
  */
 #ifndef BH_TABLES_DYCUCKOO_RESIZE_H
@@ -360,21 +361,26 @@ BH_FN_RARE int BH_DY(place_left)(const bh_dy_resize *merge, uint64_t high, uint3
 /*
  * Moves a key to where way_out says, which is full: one of the residents there moves to its own other bucket. Not to one
  * of the subtable that is halved: buckets of that belong to one task each, and to undo the halving they must
- * get no other keys (stays_undoable). Answers whether the key went.
+ * get no other keys (stays_undoable). Answers whether the key went; *moved counts residents that moved.
  */
-BH_FN_RARE int BH_DY(crowd_out)(const bh_dy_resize *merge, const bh_dy_moving *key, uint64_t half)
+BH_FN_RARE int BH_DY(crowd_out)(const bh_dy_resize *merge, const bh_dy_moving *key, uint64_t half,
+                                uint64_t *moved)
 {
     const bh_dy_geometry *geometry = merge->geometry;
     const uint64_t lines = geometry->subtable[merge->subtable].lines;
     uint32_t slot;
 
+    if (geometry->subtables == 2)
+        return 0; /* all residents would go to the one that is halved */
     for (slot = 0; slot < BH_DY_BUCKET_SLOTS; slot++) {
         BH_KEY resident = BH_LOAD_KEY(BH_DY(key_at)(key->to, slot));
         bh_dy_places places = bh_dy_places_of(geometry, resident, BH_DY_BUCKET_BYTES);
         uint64_t to = places.home == key->to ? places.other : places.home;
 
-        if (to - lines >= 2 * half && BH_DY(try_move)(geometry, key->to, slot, to) == BH_DY_MOVED &&
-            BH_DY(go_out)(key, half))
+        if (to - lines < half || BH_DY(try_move)(geometry, key->to, slot, to) != BH_DY_MOVED)
+            continue;
+        ++*moved;
+        if (BH_DY(go_out)(key, half))
             return 1;
     }
     return 0;
@@ -388,8 +394,9 @@ BH_FN void BH_DY(move_left)(void *argument, uint64_t first, uint64_t count)
     const bh_dy_geometry *geometry = merge->geometry;
     const bh_dy_subtable *subtable = &geometry->subtable[merge->subtable];
     uint64_t half = (uint64_t)BH_DY_BUCKET_BYTES * (geometry->base << subtable->doublings);
-    uint64_t gone = 0, i;
+    uint64_t gone = 0, moved = 0, i;
 
+    first += halving->first;
     for (i = first; i < first + count; i++) {
         uint64_t high = subtable->lines + half + (uint64_t)BH_DY_BUCKET_BYTES * i;
         uint32_t left = bh_dy_used(bh_read64(bh_dy_at(high)), BH_DY_BUCKET_SLOTS);
@@ -398,7 +405,7 @@ BH_FN void BH_DY(move_left)(void *argument, uint64_t first, uint64_t count)
         for (; left; left &= left - 1) {
             bh_dy_moving key = BH_DY(way_out)(merge, high, bh_first(left));
 
-            if (BH_DY(go_out)(&key, half) || BH_DY(crowd_out)(merge, &key, half))
+            if (BH_DY(go_out)(&key, half) || BH_DY(crowd_out)(merge, &key, half, &moved))
                 gone++;
             else
                 stays = 1;
@@ -406,7 +413,7 @@ BH_FN void BH_DY(move_left)(void *argument, uint64_t first, uint64_t count)
         if (stays)
             BH_DY(note_left)(&halving->list, i);
     }
-    bh_add64(&merge->moved, gone);
+    bh_add64(&merge->moved, gone + moved);
     bh_add64(&merge->left, 0 - gone);
 }
 

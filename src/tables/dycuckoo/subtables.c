@@ -115,26 +115,33 @@ bh_status bh__dy_lay_out(bh__dy_table *t, uint64_t buckets)
 }
 
 /* Inserts the pairs of a subtable into the table that the job describes. Answers 0 if a pass was refused; job->left
- * is 0 if all of them found places. */
+ * is 0 if all of them found places. If REINSERT lists more buckets than a list has room for, it goes through fewer at a time. */
 static int reinsert(const bh__dy_table *t, uint32_t subtable, bh_dy_reinsert *job)
 {
     const bh_table *table = &t->table;
     const bh__backend *backend = table->backend;
-    const uint64_t items = bh_dy_buckets(&t->geometry, subtable);
-    uint64_t listed;
-    int runs;
+    const uint64_t buckets = bh_dy_buckets(&t->geometry, subtable);
+    uint64_t first = 0, each = buckets;
+    int runs = 1;
 
-    job->lines = t->geometry.subtable[subtable].lines;
-    do {
-        job->left = job->list.count = 0;
+    job->left = 0;
+    while (runs && !job->left && first < buckets) {
+        const uint64_t rest = buckets - first, items = each < rest ? each : rest;
+
+        job->lines = t->geometry.subtable[subtable].lines + first * bh__dy_bucket_bytes(table);
+        job->list.count = 0;
         runs = backend->pass(backend, table, BH_DY_PASS_REINSERT, job, items, BH_DY_PASS_BUCKETS,
                              BH_TRY);
-        if (!runs || !job->left)
-            return runs;
-        listed = bh_dy_listed(&job->list);
         job->left = 0;
-        runs = backend->pass(backend, table, BH_DY_PASS_REST, job, listed, listed, BH_TRY);
-    } while (runs && !job->left && job->list.count > listed);
+        if (job->list.count > BH_DY_LISTED_MOST) {
+            each = bh__dy_fewer(items, &job->list);
+            continue;
+        }
+        if (runs && job->list.count)
+            runs = backend->pass(backend, table, BH_DY_PASS_REST, job, job->list.count,
+                                 job->list.count, BH_TRY);
+        first += items;
+    }
     return runs;
 }
 
