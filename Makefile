@@ -10,9 +10,8 @@ BUILD = cmake --build build/$(1) --parallel $(JOBS)
 TEST = ctest --test-dir build/$(1) --parallel $(JOBS) --no-tests=error --output-on-failure
 
 # On top of the plain release preset, which must also build where a newer compiler warns of more.
-# Device code for sm_80 only as PTX: assembling it takes as long as for sm_90, and would find spills alone.
-STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON \
-	'-DBULKHASH_CUDA_ARCHITECTURES=80-virtual;90-real'
+# Device code for sm_90 alone: for sm_80 the text is the same but for three lines (src/cuda/device/gpu.h).
+STRICT = -DBULKHASH_WERROR=ON -DBULKHASH_PROGRAM=ON -DBULKHASH_TESTS=ON -DBULKHASH_CUDA_ARCHITECTURES=90-real
 
 # What is installed has the device code of the default, whatever was tested in the same folder. Tests are
 # built by `make test`.
