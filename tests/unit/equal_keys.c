@@ -236,10 +236,112 @@ static void many_small_calls(void **state)
     call_often(3000, 8);
 }
 
+/* What reducing makes of a key's value. */
+static uint64_t reduced(bh_op op, uint32_t bytes, uint64_t so_far, uint64_t value)
+{
+    const uint64_t sign = bytes == 4 ? 1u << 31 : (uint64_t)1 << 63;
+    double sum = 0, more = 0;
+
+    switch (op) {
+    case BH_ADD: return bytes == 4 ? (uint32_t)(so_far + value) : so_far + value;
+    case BH_MIN: return value < so_far ? value : so_far;
+    case BH_MAX: return value > so_far ? value : so_far;
+    case BH_MIN_SIGNED: return (value ^ sign) < (so_far ^ sign) ? value : so_far;
+    case BH_MAX_SIGNED: return (value ^ sign) > (so_far ^ sign) ? value : so_far;
+    default:
+        memcpy(&sum, &so_far, sizeof sum);
+        memcpy(&more, &value, sizeof more);
+        return batch_float(8, sum + more);
+    }
+}
+
+/* Elements of one key beside each other, in runs of 1 to 40 and with those of another key between them, all of which are there:
+ * threads of a GPU that run together change one value. */
+static void check_meeting(bh_table *table, batch *call, bh_op op, bool counts)
+{
+    enum { KEYS = 300 };
+    const uint32_t bytes = call->value_bytes;
+    uint64_t expected[KEYS];
+    uint32_t at = 0;
+
+    for (uint32_t k = 0; k < KEYS; k++) {
+        expected[k] =
+            op == BH_ADD_FLOAT ? batch_float(8, k) : random_mix64(k) >> (bytes == 4 ? 32 : 0);
+        batch_set(call, k, random_key(call->key_bytes, 5, k), expected[k]);
+    }
+    call->n = KEYS;
+    check_status(batch_call(table, BH_INSERT, call), BH_OK);
+    call->n = ELEMENTS;
+    for (uint32_t run = 0; at < ELEMENTS; run++) {
+        const uint32_t key = (uint32_t)(random_mix64(run) % (KEYS - 1)) + 1;
+
+        for (uint32_t i = 0; i <= run % 40 && at < ELEMENTS; i++, at++) {
+            const uint32_t k = run % 3 == 0 && i % 5 == 4 ? 0 : key;
+            const uint64_t value = op == BH_ADD_FLOAT ? batch_float(8, at % 1000)
+                                   : op == BH_UPDATE  ? (uint64_t)k << 20 | at
+                                   : counts           ? 1
+                                            : random_mix64(~(uint64_t)at) >> (bytes == 4 ? 32 : 0);
+
+            batch_set(call, at, random_key(call->key_bytes, 5, k), value);
+            if (op != BH_UPDATE)
+                expected[k] = reduced(op, bytes, expected[k], value);
+        }
+    }
+    if (counts) {
+        check_status(bh_reduce(table, op, call->keys, NULL, call->n, call->outcomes), BH_OK);
+    } else {
+        check_status(batch_call(table, (int)op, call), BH_OK);
+    }
+    batch_check_all(call, BH_ASSIGNED);
+    for (uint32_t k = 0; k < KEYS; k++) {
+        batch_set(call, k, random_key(call->key_bytes, 5, k), 0);
+    }
+    call->n = KEYS;
+    check_status(batch_call(table, BH_FIND, call), BH_OK);
+    for (uint32_t k = 0; k < KEYS; k++) {
+        const uint64_t value = batch_value(call, k);
+
+        check(op == BH_UPDATE ? value >> 20 == k || value == expected[k] : value == expected[k],
+              "operation %d, key %u: %#llx, not %#llx", (int)op, k, (unsigned long long)value,
+              (unsigned long long)expected[k]);
+    }
+    call->n = ELEMENTS;
+}
+
+static void elements_that_meet(void **state)
+{
+    static const bh_op ops[] = {BH_UPDATE,     BH_ADD,        BH_MIN,      BH_MAX,
+                                BH_MIN_SIGNED, BH_MAX_SIGNED, BH_ADD_FLOAT};
+    bh_context *context = context_new(0, NULL, NULL);
+    (void)state;
+
+    for (int w = 0; w < TEST_WIDTHS; w++) {
+        const test_widths widths = test_all_widths[w];
+        batch call = batch_new(widths.key_bytes, widths.value_bytes, ELEMENTS);
+
+        // Just large enough, and with room for as many keys as elements.
+        for (uint64_t capacity = 300; capacity <= 2 * ELEMENTS; capacity += 2 * ELEMENTS - 300) {
+            const bh_table_options options =
+                table_options(widths.key_bytes, widths.value_bytes, capacity);
+            bh_table *table = table_with(context, &options);
+
+            for (uint32_t o = 0; o < TEST_COUNT(ops) && widths.value_bytes; o++)
+                if (ops[o] != BH_ADD_FLOAT || widths.value_bytes == 8)
+                    check_meeting(table, &call, ops[o], false);
+            if (widths.value_bytes)
+                check_meeting(table, &call, BH_ADD, true);
+            bh_table_destroy(table);
+        }
+        batch_free(&call);
+    }
+    bh_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_element_inserts),
+        cmocka_unit_test(elements_that_meet),
         cmocka_unit_test(many_calls),
         cmocka_unit_test(many_small_calls),
     };

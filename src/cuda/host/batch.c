@@ -12,7 +12,7 @@
  *     launch all of the part      most elements are done, the names of the others are in a list
  *       |
  *       +--> none stalled: on to the next part
- *       +--> some were done, and there is still room: launch those in the list
+ *       +--> some were done, and there is, or was, room: launch those in the list
  *       +--> else the policy: it grows the table, or finishes a few of the list along
  *            longer paths, which one thread does; launch what is left of the list
  *

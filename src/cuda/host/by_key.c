@@ -2,7 +2,8 @@
  * The elements of a part, key by key: they are sorted by key, and those of each key are done as one
  * operation. This way is for tables with BH_DUPLICATES_ORDERED, where elements of one key take effect
  * in their order; and for calls in which so many keys are equal that their elements, one by one, would
- * wait for each other's lock (0.1 us each on an H200, where 5,000 others are done meanwhile).
+ * wait for each other's lock (0.1 us each on an H200, where 5,000 others are done meanwhile), or take each other's
+ * room (schedule.c).
  *
  *     elements     7 add 1 | 9 add 2 | 7 add 5 | 7 add 3
  *     sorted       7: 0 2 3      9: 1           a run for each key: indexes, in the caller's order

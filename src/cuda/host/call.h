@@ -73,7 +73,11 @@ typedef struct bh__call {
     int may_grow;
     int stays;  /* the table does not shrink now */
     int scarce; /* there is less room than new keys, and the table cannot grow for them */
-    int shared_new; /* many elements of the part have new keys that others have, too: counted with the new keys */
+    /* What the survey that counted new keys has found, if there was one: whether so many elements have equal keys that they are
+     * worth sorting, and how many want room if they are not sorted. */
+    int equal;
+    uint64_t absent;
+    uint64_t erased;  /* keys that the call has erased so far */
     uint32_t vain;    /* how often in a row the policy could place none of the elements it got */
     bh_status why;    /* why elements are refused */
     bh_status status; /* the call's */

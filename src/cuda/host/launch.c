@@ -147,8 +147,10 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
         told->ops_seen |= 1u << c->work.op;
         note_left(c, job, &l->done);
     }
-    /* The keys of the calls that come are unlikely to be there as those of the last ones were. */
-    if (!error && job->slice.erased > table->keys)
+    /* When most keys have gone, what earlier calls found says little of the next ones. */
+    if (!error)
+        c->erased += job->slice.erased;
+    if (!error && job->slice.erased && c->erased > table->keys)
         memset(table->told, 0, sizeof table->told);
     if (!error && job->slice.erased)
         bh__call_shrink(c);
@@ -200,6 +202,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
         c->table->policy->expect_erasures(c->table);
     for (;;) {
         uint32_t *stalled = c->names[turn];
+        const uint64_t launched_count = count;
         launched l;
         int error = launch(c, again, count, stalled, &l);
 
@@ -228,8 +231,7 @@ bh_status bh__call_change(bh__call *c, uint64_t count)
                 return BH_OK;
             }
         } else if ((!c->table->room && !l.job.room) ||
-                   (l.done.schedule != BH__CUDA_REGIONS &&
-                    !(l.done.inserted | l.done.erased | l.done.assigned))) {
+                   (l.done.schedule != BH__CUDA_REGIONS && count == launched_count)) {
             /* As long as some elements were done, it helps to launch the others again: there is room, or was
              * and is taken by keys that others of them have too, and keys have moved. It also helps when room was
              * given to whole regions or to none. When no element was done, one thread searches further for a few,

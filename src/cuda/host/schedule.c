@@ -10,9 +10,10 @@
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
  *     one operation for all of 2^20 elements and more,       BY_KEY
- *       many of which are equal (many_are_equal), or of 2^10
- *       for whose new keys, which many share, there is not
- *       room one by one (many_share_room)
+ *       many of which are equal (many_are_equal); of
+ *       1,024 and more, if there is less room than elements
+ *       (many_share_room); of 2^16 and more, where new
+ *       keys need locks
  *     all others                                             CHANGE    launch.c
  *
  * Then the schedule of what is launched, which is the one that the table's options ask for
@@ -42,24 +43,26 @@
 /* Whether so many elements of the call have equal keys that, launched one by one, they would wait for each
  * other's locks. A sample of the keys tells. Counting it takes as long as inserting a hundred thousand
  * elements, so calls of fewer than ASKED_FROM elements are not sampled; of those in arrays on the device that change
- * keys that are there without locks, calls of fewer than ASKED_FROM_PRESENT; where new keys
- * need locks, calls of fewer than ASKED_FROM_LOCKS. Chosen, not tuned. */
+ * keys that are there without locks, calls of fewer than ASKED_FROM_PRESENT; where new keys need locks, calls of fewer than
+ * ASKED_FROM_LOCKS. Chosen, not tuned. */
 #define ASKED_FROM (UINT64_C(1) << 20)
 #define ASKED_FROM_PRESENT (UINT64_C(1) << 22)
 #define ASKED_FROM_LOCKS (UINT64_C(1) << 16)
 #define EQUAL_MOST (BH_SAMPLE / 128)
 
-/* Calls of fewer elements are launched as they are, whatever was counted: sorting takes longer. Chosen, not tuned. */
-#define SHARED_LEAST 1024u
+/* Calls of fewer elements are launched as they are: sorting takes longer. Chosen, not tuned. */
+#define SORTED_LEAST 1024u
 
-/* Whether there is not room for all elements of a part, because many share their keys, which are new. Launched one by one, each
- * takes room for one key before it begins (launch.c): so elements of one key take all of it, others stall, and
- * go on when the rest has been given back, again and again. */
+/*
+ * Whether many elements of the part have equal keys, and there is not room for all that may want some. Launched one by one, an
+ * element takes room for a key before it begins (launch.c). So elements of few keys take all of it; the others stall, and are
+ * launched again when what was not needed has been given back, again and again.
+ */
 static int many_share_room(const bh__call *c)
 {
     const uint64_t count = c->ferry.now->count;
 
-    return c->shared_new && c->work.takes_room && count >= SHARED_LEAST && c->table->room < count;
+    return c->equal && count >= SORTED_LEAST && c->table->room < (c->few_new ? c->absent : count);
 }
 
 /* Whether keys that are there are changed without locks: by one operation for all elements, unless that adds

@@ -26,10 +26,6 @@
 #define SURVEY_BITS_LEAST (UINT64_C(1) << 18)
 /* If the table has at most one key for so many elements, keys are not looked up at first. */
 #define SURVEY_BLIND 64u
-/* So many elements with so few keys change the same lines again and again: at 2^21 elements of 100 keys an H200 takes 1.2 ms to
- * add one by one, and 0.38 ms to sort them first. */
-#define HOT_FROM (UINT64_C(1) << 18)
-#define HOT_EACH 2048u
 /* A table grows for a little more than has been counted, so that in most cases all have room and need not ask for it. */
 #define SURVEY_MORE 64u
 
@@ -72,10 +68,29 @@ int bh__call_survey(bh__call *c, bh__surveyed which, uint64_t count, uint64_t ev
     return error;
 }
 
-/* Whether so many elements with new keys are more than a few more than these keys. */
-static int shares(uint64_t elements, uint64_t keys)
+/* Elements with equal keys are worth sorting where there is not room for them one by one (schedule.c) and they are an eighth more
+ * than their keys; among many, which otherwise go by region, twice as many. Chosen, not tuned. */
+#define MANY (UINT64_C(1) << 23)
+
+static int are_equal(uint64_t elements, uint64_t keys)
 {
-    return elements > keys + keys / 8;
+    return elements > keys + (elements < MANY ? keys / 8 : keys);
+}
+
+/* And, whether their keys are new or not, where so many have so few: they change the same lines again and again. To add 2^21
+ * elements of 100 keys takes an H200 1.2 ms one by one, and 0.38 ms key by key. */
+#define HOT_FROM (UINT64_C(1) << 18)
+#define HOT_EACH 2048u
+
+static int are_hot(uint64_t elements, uint64_t keys)
+{
+    return elements >= HOT_FROM && elements / HOT_EACH > keys;
+}
+
+/* Whether the call may go key by key, if that is worth it. */
+static int may_sort(const bh__call *c)
+{
+    return !c->number && !c->batch->ops && c->table->options.duplicates != BH_DUPLICATES_NONE;
 }
 
 int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
@@ -84,9 +99,9 @@ int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
     bh_table *table = c->table;
     const int blind = table->keys < count / SURVEY_BLIND;
     uint64_t fresh = count, absent = 0, since;
-    int error = 0;
+    int error = 0, hot = 0;
 
-    c->scarce = c->shared_new = 0;
+    c->scarce = 0;
     if (count >= SAMPLED_FROM && is_sampled)
         fresh = c->sample_absent;
     else if (count >= SAMPLED_FROM)
@@ -94,16 +109,17 @@ int bh__call_expect(bh__call *c, uint64_t count, int is_sampled)
     if (!error && fresh)
         error =
             bh__call_survey(c, blind ? BH_SURVEY_BLIND : BH_SURVEY_NEW, count, 1, &fresh, &absent);
-    /* If the table would grow, or many elements have equal keys, keys that are there must not have been taken for new
-     * ones. (They have not if they are few beside those counted, and there is no room for the others either. And elements of keys
-     * as hot as that are sorted, new or not.) */
-    if (!error && blind && table->keys && !(count >= HOT_FROM && absent / HOT_EACH > fresh) &&
-        (shares(absent, fresh) ||
+    hot = !error && may_sort(c) && are_hot(absent, fresh);
+    /* If the table would grow, or elements would be sorted, keys that are there must not have been taken for new ones. (They
+     * have not if they are few beside those counted, and there is no room for the others either.) */
+    if (!error && blind && table->keys &&
+        ((!hot && may_sort(c) && are_equal(absent, fresh)) ||
          (fresh + fresh / SURVEY_MORE > table->room &&
           (fresh <= table->room + table->keys || table->keys > fresh / SURVEY_BLIND))))
         error = bh__call_survey(c, BH_SURVEY_NEW, count, 1, &fresh, &absent);
     c->few_new = c->no_locks && absent < count / 4;
-    c->shared_new = !error && shares(absent, fresh);
+    c->equal = !error && may_sort(c) && (hot || are_equal(absent, fresh));
+    c->absent = hot ? count : absent;
     /* The number is an estimate: a table that was made for just these keys does not grow for its error. If they are
      * more than that after all, the last of them ask for room (launch.c). */
     if (error || fresh <= table->room + table->room / SURVEY_MORE)
