@@ -361,10 +361,13 @@ static inline int bh__on_device(const bh__backend *backend)
     return backend->memory.of_device;
 }
 
-/* On a GPU: what calls that can insert have told those that come after them (cuda/host/launch.c). */
+/* On a GPU: what calls that can insert have told those that come after them; forgotten when most keys go
+ * (cuda/host/launch.c). */
 typedef struct bh__told {
     uint32_t finds_keys; /* most keys of the last one were there */
-    uint32_t ops_seen;   /* operations of those so far, as bits */
+    uint16_t ops_seen;   /* operations of those so far, as bits */
+    uint16_t
+        mixed; /* so many mixed calls that come are not asked whether their keys are equal (cuda/host/schedule.c) */
     /* Bit 0: the first kernels of the last one left some of its elements to others; bit 1: the same where few keys were expected
      * to be new; bit 2: either is known. */
     uint32_t some_left;

@@ -144,7 +144,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
         bh__told *told = bh__call_told(c, count);
 
         told->finds_keys = 4 * (l->done.inserted + l->done.stalled_count) < count;
-        told->ops_seen |= 1u << c->work.op;
+        told->ops_seen |= (uint16_t)(1u << c->work.op);
         note_left(c, job, &l->done);
     }
     /* When most keys have gone, what earlier calls found says little of the next ones. */
