@@ -131,7 +131,8 @@ typedef enum bh_schedule {
      *   - On a GPU, all calls of BH_DACHASH and BH_STADIUM that are not ordered; mixed calls (bh_apply()) by operation
      *     first. Temporary memory: 4 bytes for each of up to 2^26 elements, 20 for lookups. So much is also taken by
      *     BH_SCHEDULE_AUTO, which runs large mixed calls in arrays on the GPU operation by operation: from
-     *     2^21 elements on in BH_DYCUCKOO, from 2^23 on in BH_DACHASH and BH_STADIUM.
+     *     2^21 elements on in BH_DYCUCKOO, from 2^23 on in BH_DACHASH and BH_STADIUM. Where keys come often it does so from
+     *     2^16 elements on, also with arrays on the host.
      * Elsewhere bh_table_create() returns BH_ERR_UNSUPPORTED. */
     BH_SCHEDULE_REGIONS = 2
 } bh_schedule;

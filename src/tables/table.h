@@ -361,7 +361,7 @@ static inline int bh__on_device(const bh__backend *backend)
     return backend->memory.of_device;
 }
 
-/* On a GPU: what calls that can insert have told those that come after them; forgotten when most keys go
+/* On a GPU: what calls that can insert have told those that come after them; forgotten when one erases more keys than it leaves
  * (cuda/host/launch.c). */
 typedef struct bh__told {
     uint32_t finds_keys; /* most keys of the last one were there */
@@ -453,7 +453,8 @@ struct bh__policy {
     const char *name;
     /* The devices on which BH_SCHEDULE_REGIONS runs the design, as bits. */
     uint32_t regions;
-    /* On a GPU BH_SCHEDULE_AUTO runs mixed calls of so many elements and more operation by operation; 0: none. */
+    /* On a GPU BH_SCHEDULE_AUTO runs mixed calls of so many elements and more operation by operation, and smaller ones if
+     * their keys come often; 0: none. */
     uint64_t by_operation;
     /* The number of the pass whose argument is a bh__places, where `regions` has BH_ON_CORES or
      * BH_ON_GPU_SORTED. */

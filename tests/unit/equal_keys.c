@@ -337,70 +337,12 @@ static void elements_that_meet(void **state)
     bh_context_destroy(context);
 }
 
-/* All operations in one call: for each key insertions and erasures alternate, whatever the order. */
-static void mixed_elements(void **state)
-{
-    static const uint32_t keys[] = {1, 40, 5000, ELEMENTS / 2};
-    static const uint64_t capacities[] = {16, ELEMENTS};
-    static const bh_op ops[] = {BH_FIND, BH_INSERT, BH_ERASE, BH_ADD, BH_UPDATE, BH_FIND_OR_INSERT};
-    bh_context *context = context_new(0, NULL, NULL);
-    int32_t *count = test_allocate(ELEMENTS * sizeof *count);
-    batch call = batch_new(8, 8, ELEMENTS);
-    (void)state;
-
-    for (size_t n = 0; n < TEST_COUNT(keys); n++) {
-        for (size_t c = 0; c < TEST_COUNT(capacities); c++) {
-            const bh_table_options options = table_options(8, 8, capacities[c]);
-            bh_table *table = table_with(context, &options);
-            uint64_t there = 0;
-
-            memset(count, 0, ELEMENTS * sizeof *count);
-            for (uint64_t round = 0; round < 3; round++) {
-                for (uint32_t i = 0; i < ELEMENTS; i++) {
-                    const uint64_t drawn = random_mix64(round << 32 | i);
-
-                    batch_set(&call, i, random_key(8, 3, drawn % keys[n]), i);
-                    call.ops[i] = (uint8_t)ops[(drawn >> 40) % TEST_COUNT(ops)];
-                }
-                check_status(batch_call(table, BATCH_APPLY, &call), BH_OK);
-                for (uint32_t i = 0; i < ELEMENTS; i++) {
-                    const uint8_t outcome = call.outcomes[i];
-                    const uint64_t k = random_mix64(round << 32 | i) % keys[n];
-
-                    check(batch_outcome_fits((bh_op)call.ops[i], outcome), "element %u: outcome %u",
-                          i, outcome);
-                    count[k] += outcome == BH_INSERTED;
-                    count[k] -= outcome == BH_ERASED;
-                }
-            }
-            for (uint32_t k = 0; k < keys[n]; k++) {
-                check(count[k] == 0 || count[k] == 1,
-                      "key %u was inserted %d times more than erased", k, (int)count[k]);
-                there += (uint64_t)count[k];
-                batch_set(&call, k, random_key(8, 3, k), 0);
-            }
-            check(table_stats(table).keys == there, "%llu keys instead of %llu",
-                  (unsigned long long)table_stats(table).keys, (unsigned long long)there);
-            table_check_stats(table);
-            call.n = keys[n];
-            check_status(batch_call(table, BH_FIND, &call), BH_OK);
-            for (uint32_t k = 0; k < keys[n]; k++)
-                check(call.outcomes[k] == (count[k] ? BH_FOUND : BH_MISSING), "key %u: outcome %u",
-                      k, call.outcomes[k]);
-            call.n = ELEMENTS;
-            bh_table_destroy(table);
-        }
-    }
-    batch_free(&call);
-    free(count);
-    bh_context_destroy(context);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_element_inserts), cmocka_unit_test(elements_that_meet),
-        cmocka_unit_test(mixed_elements),      cmocka_unit_test(many_calls),
+        cmocka_unit_test(one_element_inserts),
+        cmocka_unit_test(elements_that_meet),
+        cmocka_unit_test(many_calls),
         cmocka_unit_test(many_small_calls),
     };
 

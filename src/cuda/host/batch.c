@@ -70,14 +70,15 @@ int bh__call_mark(bh__call *c, uint8_t *outcomes, uint64_t count)
  * have; in a part that fails halfway too, the outcomes say what was done. */
 static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
 {
-    const int lookups = c->kind == BH_SLICE_FIND;
-    /* Then room is made when the elements that erase have been run. */
-    const int by_op =
-        c->way == BH_WAY_BY_PLACE && c->batch->ops && (!c->number || c->sorting.memory);
+    const int lookups = c->kind == BH_SLICE_FIND, mixed = c->batch->ops != NULL;
     bh_status status = BH_OK;
-    int error = bh__ferry_run(&c->ferry, s);
+    int by_op, error = bh__ferry_run(&c->ferry, s);
 
     bh__call_use_part(c, 0);
+    if (!error && mixed)
+        bh__schedule_choose(c);
+    /* Then room is made when the elements that erase have been run. */
+    by_op = c->way == BH_WAY_BY_PLACE && mixed && (!c->number || c->sorting.memory);
     if (!error && !lookups)
         error = bh__call_mark(c, c->work.array[BH_ARRAY_OUTCOMES], s->count);
     if (!error && !lookups)
@@ -86,7 +87,8 @@ static bh_status run_part(bh__call *c, bh__slot *s, uint64_t *told)
         error = bh__call_make_room(c, s);
     if (error)
         return bh__call_failed(c, error);
-    bh__schedule_choose(c);
+    if (!mixed)
+        bh__schedule_choose(c);
     if (c->way == BH_WAY_BY_KEY && !c->number)
         status = bh__by_key_begin(c);
     if (c->way == BH_WAY_BY_PLACE && !c->number && !bh__by_place_begin(c)) {

@@ -121,7 +121,7 @@ bh_status bh__call_no_memory(const bh__call *c, const char *for_what, int error)
 /* --- schedule.c ---------------------------------------------------------------------------------- */
 
 /* Chooses the call's way and the schedule of what is launched. To be asked when the call begins, and for
- * each part, when its elements are on the device and room has been made for them. */
+ * each part, when its elements are on the device and, if all have one operation, room has been made for them. */
 void bh__schedule_choose(bh__call *c);
 
 /* Guesses whether most keys of the work, of `count` elements, are in the table: of many elements

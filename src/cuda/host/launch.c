@@ -147,7 +147,7 @@ static int launch(bh__call *c, const uint32_t *again, uint64_t count, uint32_t *
         told->ops_seen |= (uint16_t)(1u << c->work.op);
         note_left(c, job, &l->done);
     }
-    /* When most keys have gone, what earlier calls found says little of the next ones. */
+    /* When a call has erased more keys than are left, what earlier calls found says little of the next ones. */
     if (!error)
         c->erased += job->slice.erased;
     if (!error && job->slice.erased && c->erased > table->keys)

@@ -5,8 +5,8 @@
  *     that its design has no schedule of its own for, with   BY_PLACE  by_place.c
  *       BH_SCHEDULE_REGIONS; or mixed, and of
  *       as many elements as its policy says
- *       (bh__policy.by_operation), or of 2^16 and more,
- *       some of which are equal (mixes_equal_keys)
+ *       (bh__policy.by_operation), or of 2^16 and more
+ *       if their keys come often (mixes_equal_keys)
  *     lookups                                                LOOK
  *     changes, in a table whose design performs its own      PERFORM   perform.c
  *     changes, with BH_DUPLICATES_ORDERED                    BY_KEY    by_key.c
@@ -108,7 +108,7 @@ static int many_are_equal(bh__call *c)
 
 /*
  * In a mixed call equal keys cost most: all their elements take the key's lock, in 20 to 75 ns each on an H200. Operation
- * by operation they cost what they do in other calls, and that is faster where a key has eight elements or more. A sample
+ * by operation they cost what they do in other calls, and that is faster where a key has some eight elements or more. A sample
  * tells. It takes 10 to 30 us, so after one whose keys are different the next ASKED_AGAIN calls are not asked.
  *
  * Of m elements of a sample about m * m / 2 / keys repeat a key, if all keys come equally often. If one key has a 20th of
