@@ -255,7 +255,7 @@ typedef struct bh_dy_reinsert {
     const bh_dy_geometry *geometry;
     const bh__scratch *scratch; /* REST */
     uint64_t lines; /* REINSERT: the first item's bucket; REST: the one that the list counts from */
-    uint64_t left;  /* keys without a place, added up by all parts */
+    uint64_t left;  /* REST: whether a key has no place */
     bh_dy_list list;
 } bh_dy_reinsert;
 

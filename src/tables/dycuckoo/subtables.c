@@ -132,7 +132,6 @@ static int reinsert(const bh__dy_table *t, uint32_t subtable, bh_dy_reinsert *jo
         job->list.count = 0;
         runs = backend->pass(backend, table, BH_DY_PASS_REINSERT, job, items, BH_DY_PASS_BUCKETS,
                              BH_TRY);
-        job->left = 0;
         if (job->list.count > BH_DY_LISTED_MOST) {
             each = bh__dy_fewer(items, &job->list);
             continue;

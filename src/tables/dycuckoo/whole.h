@@ -83,20 +83,16 @@ BH_FN uint64_t BH_DY(reinsert)(const bh_dy_reinsert *job, uint64_t line, int alo
 BH_FN void BH_DY(reinsert_buckets)(void *argument, uint64_t first, uint64_t count)
 {
     bh_dy_reinsert *job = (bh_dy_reinsert *)argument;
-    uint64_t left = 0, i;
+    uint64_t i;
 
     for (i = first; i < first + count; i++) {
         const uint64_t line = job->lines + (uint64_t)BH_DY_BUCKET_BYTES * i;
-        uint64_t left_here;
 
         if (BH_BRINGS && i + BH_DY_REINSERT_AHEAD < first + count)
             BH_DY(bring_homes)(job->geometry, line + BH_DY_REINSERT_AHEAD * BH_DY_BUCKET_BYTES);
-        left_here = BH_DY(reinsert)(job, line, 0);
-        if (left_here)
+        if (BH_DY(reinsert)(job, line, 0))
             BH_DY(note_left)(&job->list, i);
-        left += left_here;
     }
-    bh_add64(&job->left, left);
 }
 
 /* BH_DY_PASS_REST. */
